@@ -86,7 +86,7 @@ def test_an_empty_id_is_refused_by_row() -> None:
 )
 def test_an_id_beyond_64_bits_is_refused(ids: object) -> None:
     """An integer that would wrap around is refused instead."""
-    with pytest.raises(DataError, match="does not fit 64 bits"):
+    with pytest.raises(DataError, match="does not fit a signed 64-bit integer"):
         small(users=ids)
 
 

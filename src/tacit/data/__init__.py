@@ -67,12 +67,12 @@ _HOMES = {
     ),
 }
 """Module of this package to the names that are loaded from it."""
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_MODULE_OF_NAME = {name: module for module, names in _HOMES.items() for name in names}
 """Name to its module."""
-__all__ = list(_HOME)
+__all__ = list(_MODULE_OF_NAME)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULE_OF_NAME:
         raise AttributeError(f"module 'tacit.data' has no attribute '{name}'")
-    return getattr(import_module(f"tacit.data.{_HOME[name]}"), name)
+    return getattr(import_module(f"tacit.data.{_MODULE_OF_NAME[name]}"), name)

@@ -14,7 +14,8 @@ from tacit.errors import DataError
 Column = NDArray[Any]
 """An array of ids or of other values, such as one for each user; strings have the dtype object."""
 LONGEST_ID = 200
-"""Largest number of characters of an id: longer ids are not served."""
+"""Largest number of characters of an id. A row of a table with a longer id is bad, and the service
+refuses requests with longer ids."""
 LIKED = 0.7
 """A rating is a like if it is at least minimum + LIKED * span of its scale."""
 
@@ -105,7 +106,7 @@ class RatingScale:
             held = {scale: number for scale, number in held.items() if scale not in _RARE_SCALES}
         if not (distinct < 0).any():
             del held[_BELOW_ZERO]
-        sufficient = [scale for scale in held if held[scale] >= MOST_ON_SCALE * len(values)]
+        sufficient = [scale for scale in held if held[scale] >= LEAST_ON_SCALE * len(values)]
         chosen = sufficient[0] if sufficient else max(held, key=held.__getitem__)
         half_stars = RatingScale(chosen.minimum - 0.5, chosen.maximum, 0.5)
         if chosen.step == 1 and half_stars in held:
@@ -132,11 +133,11 @@ class RatingScale:
         codes: list[float] = distinct[np.isin(distinct, (0.0, -1.0, 99.0))].tolist()
         for code in codes:
             others = values[values != code]
-            is_rare = len(values) - len(others) <= (1 - MOST_ON_SCALE) * len(values)
+            is_rare = len(values) - len(others) <= (1 - LEAST_ON_SCALE) * len(values)
             if not others.size or is_rare:
                 continue
             scale, off_scale = cls.nearest(others)
-            others_fit = off_scale <= (1 - MOST_ON_SCALE) * len(others)
+            others_fit = off_scale <= (1 - LEAST_ON_SCALE) * len(others)
             if others_fit and not scale.holds(np.array([code])).any():
                 return code
         return None
@@ -230,13 +231,13 @@ _RARE_SCALES = frozenset(map(RatingScale.parse, ("1:7:1", "0:20:0.5")))
 FEWEST_FOR_RARE_SCALES = 50
 """Fewest ratings for which a scale that ends at 7 or at 20 is chosen. With fewer ratings, it may be
 chance that none is higher."""
-MOST_ON_SCALE = 0.95
-"""Share of the ratings that must lie on a scale for it to be chosen."""
+LEAST_ON_SCALE = 0.95
+"""A scale fits ratings if at least this share of them lie on it."""
 FEWEST_HALVES = 0.01
-"""Share of the ratings that must be half stars for a scale with half stars to be chosen; fewer may
-be typing errors."""
+"""Least share of the ratings that must lie on the scale of half stars alone for it to replace a
+scale of whole stars; fewer may be typing errors."""
 _STEP_TOLERANCE = 1e-6
-"""Largest distance of a value on a scale from a multiple of its step, in steps."""
+"""A value lies on a scale if it differs by less than this many steps from one of its stars."""
 
 EVENTS = RatingScale(0, 1, 1)
 """The scale of events without stars, such as purchases: 1 is a like; 0 is an item that was seen and
@@ -446,5 +447,7 @@ def _refuse_first(
 
 
 def large_id_error(kind: str) -> DataError:
-    """Make the error for an integer id that is too large."""
-    return DataError(f"a {kind} id does not fit 64 bits", fix="Give ids of this size as strings.")
+    """Make the error for an integer id that does not fit int64."""
+    return DataError(
+        f"a {kind} id does not fit a signed 64-bit integer", fix="Give ids of this size as strings."
+    )

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
-from tacit.data.columns import MOST_ON_SCALE
+from tacit.data.columns import LEAST_ON_SCALE
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.tables.cells import OnBad, Rules, clean_rows
 from tacit.data.tables.column_guess import guess_columns
@@ -91,7 +91,7 @@ def _refuse_numbers_that_are_no_stars(table: Table) -> None:
     """Raise DataError for a matrix whose numbers are probably plays or prices, and no stars."""
     numbers = np.asarray(table.frame["rating"], dtype=np.float64)
     scale, off_scale = RatingScale.nearest(numbers)
-    if scale.maximum < _TOO_MANY_STARS and off_scale <= (1 - MOST_ON_SCALE) * len(numbers):
+    if scale.maximum < _TOO_MANY_STARS and off_scale <= (1 - LEAST_ON_SCALE) * len(numbers):
         return  # they are stars, though a few may be off the scale
     raise DataError(
         "the numbers of the matrix are on no usual scale of stars",

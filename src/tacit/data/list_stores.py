@@ -73,7 +73,7 @@ class ListTable:
 
 
 def check_place(place: str) -> None:
-    """Refuse a place to which no lists can be written, before any list is computed.
+    """Refuse a place of a kind that lists cannot be written to, before any list is computed.
 
     Args:
         place: A file or an address, as in `write_lists`.

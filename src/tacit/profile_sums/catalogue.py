@@ -1,4 +1,4 @@
-"""Context items, which profiles are read for, and target items, which lists are made of.
+"""Context items, whose ratings make profiles, and target items, which lists are made of.
 
 Both are chosen from the public catalogue alone.
 """
@@ -43,14 +43,14 @@ class CatalogueChoices:
 
     @property
     def feature_sources(self) -> tuple[str, ...]:
-        """Names in `FEATURE_SOURCES` of the sources of dense features."""
+        """Names in `public_facts.FEATURE_SOURCES` of the sources of dense features."""
         sources = {"texts": bool(self.text), "vectors": self.vectors is not None}
         return tuple(name for name, is_used in sources.items() if is_used)
 
 
 @dataclass(frozen=True, eq=False)
 class ItemSides:
-    """Numbers of the context items, which profiles are read for, and of the target items of lists.
+    """Numbers of the context items, whose ratings make profiles, and of the target items of lists.
 
     Both are ascending numbers in the catalogue.
     """

@@ -1,6 +1,7 @@
 """Dense features of items: those of public vectors, and steps that all dense features share.
 
-The caller gives the vectors. They must not be computed from the ratings of the people fitted to.
+The caller gives the vectors. They must not be computed from the ratings of the people to whom the
+model is fitted.
 """
 
 from __future__ import annotations

@@ -53,7 +53,9 @@ Likes = History | Iterable[Any]
 
 
 class PrivateLists(base.ItemRecommender):
-    """Lists from four noisy sums over people (seven with stars), in one domain or across two.
+    """Lists from four noisy sums over people, in one domain or across two.
+
+    For very many people in one domain, a fifth sum has pairs of likes. Stars add three sums.
 
     Args:
         epsilon: Bound for one person's whole profile, added or removed; inf: no privacy.
@@ -67,14 +69,15 @@ class PrivateLists(base.ItemRecommender):
         mode: "taste": lists by tastes in features; "top-items": lists by products of the most
             popular items; "auto": chosen by the noisy counts, which may also lead to popularity.
         like_at: Least rating that is a like; None: 70 % of the way up the scale.
-        stars: Whether `predict` returns stars; their sums take 40 % of mu^2.
+        stars: Whether `predict` returns stars; their sums take 40 % of the budget mu^2 of
+            Gaussian differential privacy.
 
     Attributes:
         fitted_: The result of the fit; no protected person's rows are in it.
         released_: The released lists.
         stars_: The released stars; None if `stars` is False.
         item_ids_: (target items,) ids of the items that lists are made of.
-        context_ids_: (context items,) ids of the items that profiles are read for.
+        context_ids_: (context items,) ids of the items whose ratings make profiles.
         settings_: The settings of the fit.
         scale_: The scale of the ratings.
         titles_: Item id to title.
@@ -159,13 +162,13 @@ class PrivateLists(base.ItemRecommender):
             ConfigError: A parameter is not valid, or does not fit the ratings.
         """
         prepared = prepare_fit(part, self.settings, self.choices)
-        prepared = self._state_spending(prepared, is_first=not earlier)
+        prepared = self._add_unknown_spending(prepared, is_first=not earlier)
         new_fit = Fit.with_random_name(prepared.settings, prepared.assumed_public)
         fits = count_fit(ratings, new_fit, earlier)
         self._hold(fit_lists(prepared, fits, None), prepared.catalogue)
         return self
 
-    def _state_spending(self, prepared: PreparedFit, *, is_first: bool) -> PreparedFit:
+    def _add_unknown_spending(self, prepared: PreparedFit, *, is_first: bool) -> PreparedFit:
         """Add the condition `UNKNOWN_SPENDING` to the first fit of a clone.
 
         scikit-learn's `clone` copies the parameters of an object and not its fits.

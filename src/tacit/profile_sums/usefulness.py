@@ -3,6 +3,7 @@
 They cost no epsilon, since they read no ratings.
 
 Source   rules of thumb, fitted on MovieLens and generated people; docs/private.md has their errors.
+         EASE: Steck, Embarrassingly shallow autoencoders (WWW 2019).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Floats = NDArray[np.float64]
 _PEOPLE_FACTOR_ONE_DOMAIN = 70.0
 """Factor of `people_needed` in one domain."""
 _PEOPLE_FACTOR_ACROSS = 88.0
-"""Factor of `people_needed` across domains. It was fitted when sum 3 had all items, not a head."""
+"""Factor of `people_needed` across domains. It is fitted with all items in sum 3, not a head."""
 _POPULAR_ITEMS = 20
 """Number of items whose shares of likes are compared with the noise."""
 LEAST_SHARE = -1.0

@@ -108,7 +108,7 @@ ANONYMOUS = Caller("", Role.ANONYMOUS, "")
 class KeyRing:
     """The keys of one service: those in the keys' file, and those made from the service's secret.
 
-    A changed file is read again at the next request with a key of that form.
+    A changed file is read again at the next request whose key has the form of the file's keys.
 
     Args:
         path: The keys' file. While it does not exist, only people have keys.
@@ -126,7 +126,7 @@ class KeyRing:
             raise ConfigError(f"The service's secret has at least {_SECRET_BYTES} bytes.")
         self._path = path
         # Each digest starts from a copy of this: `hmac.digest` would release the interpreter's
-        # lock.
+        # lock, and then wait for it behind other threads.
         self._keyed_hash = hmac.new(secret, digestmod="sha256")
         self._tenant = tenant
         self._entries: Mapping[str, KeyEntry] = {}

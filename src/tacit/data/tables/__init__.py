@@ -12,7 +12,7 @@ where.py           conditions on rows
 column_guess.py    what each column holds
 import_plan.py     what each of several files is, before rows are read
 cells.py           cells become ids, stars, plays and times (times.py)
-ratings_tables.py  clean rows become ratings; degenerate.py: what teaches nothing
+ratings_tables.py  clean rows become ratings; degenerate.py: too few people, items or likes
 written_format.py  how rows are written, so that rows.py reads them again one by one
 folder.py          the folder of  tacit data import
 buckets.py         Parquet files that do not fit into memory

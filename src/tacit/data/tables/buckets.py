@@ -52,8 +52,8 @@ ID_COPIES = 6
 sorted."""
 _SAMPLE = 10_000
 """Number of first rows of each file whose texts are measured."""
-_FILL = 1.2
-"""Factor by which there are more buckets than if all were equally full."""
+_SURPLUS_OF_BUCKETS = 1.2
+"""Factor by which there are more buckets than would suffice if all were equally full."""
 _CHUNKS_IN_MEMORY = 4
 """Number of chunks that would fit into memory while one is read."""
 _IDS: tuple[Role, ...] = ("user", "item")
@@ -256,7 +256,7 @@ def _fill_buckets(
     bytes_per_row = BYTES_PER_ROW + ID_COPIES * bytes_of_ids
     rows_in_memory = max(int((memory - _PROCESS_MEMORY) / bytes_per_row), 1)
     rows_per_chunk = max(rows_in_memory // _CHUNKS_IN_MEMORY, 1)
-    bucket_count = math.ceil(sum(sizes) / rows_in_memory * _FILL)
+    bucket_count = math.ceil(sum(sizes) / rows_in_memory * _SURPLUS_OF_BUCKETS)
     columns = [pl.col(name).alias(role) for role, name in header_of_role.items()]
     chunks: list[tuple[Path, int]] = []  # the file of each chunk, and its first row in it
     for file, size in zip(files, sizes, strict=True):

@@ -3,10 +3,10 @@ r"""Cells of a table read as ids, stars, plays and times; bad rows are refused o
 Errors name the file, the row and the column, but never show a cell, which is private.
 
 Missing   A cell is missing if it is empty, null or NaN, or one of `MISSING_TEXTS`.
-Ids       In a text file, the ids of a column become integers if all that are kept are whole
-          numbers such as 17850 or 17850.0, without a sign or a leading zero and below 2**63; else
-          they stay texts. In other files, texts and integers keep their type, whole numbers that
-          are stored as floats become integers, and dates and integers of 2**63 or more become
+Ids       In a text file, the ids of a column become integers if those of all rows that are kept are
+          whole numbers such as 17850 or 17850.0, without a sign or a leading zero and below 2**63;
+          else they stay texts. In other files, texts and integers keep their type, whole numbers
+          that are stored as floats become integers, and dates and integers of 2**63 or more become
           texts. The caller can name the type instead.
 Numbers   have a decimal point or a decimal comma, which may differ from cell to cell unless the
           caller names one. A cell with both is no number, unless it is a number of plays and one of
@@ -154,8 +154,8 @@ class Rules:
     decimal: str | None = None
     """The only decimal sign, a comma or a point; None: each cell may have either."""
     guessing: bool = False
-    """Whether what the numbers in the column of times are is found in the column; if not, they are
-    "usual". Not used if `times` is given."""
+    """Whether the column of times decides what its numbers are, such as milliseconds; if not, they
+    are "usual" (see `TimeForm`). Not used if `times` is given."""
     ids: Mapping[Role, IdKind] = field(default_factory=dict)
     """Role to the type of its ids. For a role that is missing, the type is found in the column, as
     the docstring of the module says."""
@@ -180,7 +180,7 @@ class Rules:
 
     @property
     def are_fixed(self) -> bool:
-        """Whether they are those of a written format, so that no row changes how another is read.
+        """Whether the rules are those of a written format: no row changes how another is read.
 
         Only a written format says what numbers of times are and what stands between thousands.
         """
@@ -323,8 +323,8 @@ def read_cells(
 ) -> pl.DataFrame:
     """Read the cells of a part of the rows of a stored table; a bad cell is an error.
 
-    Cells are read as in `clean_rows`, but nothing is found in the column, since other parts may
-    differ.
+    Cells are read as in `clean_rows`, but the cells of the part do not decide how it is read, since
+    other parts may differ.
 
     Args:
         frame: The rows; columns are named by their roles.
@@ -432,9 +432,9 @@ def _code_error(code: float, stars: NDArray[np.float64], table: Table, name: str
         path=table.path,
         column=name,
         expected="an option that says what it means",
-        fix=f"If it means no rating:  --scale {scale}  leaves these rows out (with --on-bad drop "
-        f"where they are most). If it is a star, name a scale that holds it, such as "
-        f"--scale {low:g}:{high:g}:{scale.step:g}.",
+        fix=f"If it means no rating:  --scale {scale}  leaves these rows out (add --on-bad drop "
+        "if they are more than half of the rows). If it is a star, name a scale that holds it, "
+        f"such as --scale {low:g}:{high:g}:{scale.step:g}.",
     )
 
 

@@ -56,17 +56,17 @@ _FEWEST_STARS = 3
 """Fewest different numbers in a column that is taken for stars in a table without a header."""
 _MOST_OFF_SCALE = 0.05
 """Largest share of a column of stars that may lie off their scale."""
-_FEWEST_OF_COUNTS = 0.25
+_LEAST_SHARE_OF_SMALLEST_COUNT = 0.25
 """In a column of counts, such as numbers of plays, at least this share of the cells hold the
 smallest number."""
 _FEW_ROWS = 50
 """Fewest rows of a table for which it matters how often a number repeats."""
-_LONGEST_ID = 40
+_LONGEST_MEAN_ID = 40
 """Largest mean number of characters of ids; longer texts are titles or words of people."""
 _NAMES_OF_STARS: tuple[Subject, ...] = ("rating", "feedback")
 """Subjects whose names say that a column holds stars or likes."""
 _MOST_KINDS = 20
-"""Largest number of different values, such as kinds of events, that a warning lists."""
+"""A column with more different values than this does not hold kinds, such as kinds of events."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class ColumnSample:
         if len(counts) < 3 or bool((self.numbers != self.numbers.round()).any()):
             return False
         is_falling = counts[0] > counts[1] >= counts[2]
-        return is_falling and counts[0] >= _FEWEST_OF_COUNTS * len(self.numbers)
+        return is_falling and counts[0] >= _LEAST_SHARE_OF_SMALLEST_COUNT * len(self.numbers)
 
     @cached_property
     def is_feedback(self) -> bool:
@@ -210,7 +210,7 @@ class ColumnSample:
             return bool((self.numbers == self.numbers.round()).all())
         if self._cells.dtype != pl.String:
             return False
-        return float(np.mean([len(cell) for cell in self._cells])) <= _LONGEST_ID
+        return float(np.mean([len(cell) for cell in self._cells])) <= _LONGEST_MEAN_ID
 
     def fits(self, role: Role) -> bool:
         """Tell whether the cells fit a role, for a header that is a known name but no usual one."""

@@ -39,7 +39,7 @@ _START = 65_536
 _NULS_OF_UTF16 = 0.5
 """Least share of NULs in every second byte of a text in UTF-16."""
 _LEAST_FIT, _LEAST_FIT_OF_OTHERS = 0.5, 0.75
-"""Least fit, as `_Script.measure_fit` has it, for cp1252 and for other encodings."""
+"""Least fit, as `_Script.measure_fit` computes it, for cp1252 and for other encodings."""
 _SEVERAL_LANGUAGES = 0.9
 """Weight of a letter where the letters of all Western languages count. It is 1 where only those of
 one language do."""
@@ -107,7 +107,7 @@ def to_utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
 
     Raises:
         DataError: There is no encoding of this name, or the text is not in it; or none is named,
-            and the text is probably in another encoding than UTF-8 and cp1252.
+            and the bytes are no text, or probably in another encoding than UTF-8 and cp1252.
     """
     if encoding is None and raw.isascii() and b"\0" not in raw[:_START]:
         return (raw if b"\n" in raw else raw.replace(b"\r", b"\n")), "utf-8"
@@ -173,7 +173,7 @@ def _nul_bytes_error(start: bytes, path: Path) -> DataError:
 
 
 def _refuse_other_encodings(raw: bytes, path: Path) -> None:
-    """Raise DataError unless cp1252 fits best the lines that are not UTF-8."""
+    """Raise DataError unless cp1252 fits the lines that are not UTF-8, and fits them best."""
     sample = _find_lines_beyond_utf8(raw)
     likely = max(_read_scripts(), key=lambda script: script.measure_fit(sample))
     fit = likely.measure_fit(sample)

@@ -85,7 +85,7 @@ def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> 
 
 
 def has_stars(ratings: Ratings) -> bool:
-    """Tell whether ratings are more than events: not all of them are likes on the scale 0, 1."""
+    """Tell whether the ratings have stars. If not, all are likes on the scale of events, 0:1:1."""
     return ratings.scale != EVENTS or not bool(ratings.likes.all())
 
 

@@ -1,4 +1,4 @@
-"""Files that are no table of rows: some forms are turned into one, others are refused by name."""
+"""Files that are no table of rows: some are turned into one, others refused by what they are."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ from tacit.errors import ConfigError, DataError
 
 _MOST_BAD = 0.5
 """Largest share of bad rows that are dropped if the caller did not say what to do about them."""
-_MATCHED = 0.5
+_LEAST_MATCH = 0.5
 """Share of ids that decides what a table without known names holds: people, if its first column has
 this share of the rated people; items, if it has this share of the rated items. A table of people
 connects people with people if more than this share of its second column are rated people, too."""
@@ -443,17 +443,17 @@ def _find_role_by_ids(table: Table, plan: Plan) -> Role:
     shares = {
         role: len(first_ids & rated_ids[role]) / max(1, len(rated_ids[role])) for role in _PAIR
     }
-    second_column_is_people = len(second_ids & rated_ids["user"]) > _MATCHED * len(second_ids)
-    if shares["user"] > _MATCHED and second_column_is_people:
+    second_column_is_people = len(second_ids & rated_ids["user"]) > _LEAST_MATCH * len(second_ids)
+    if shares["user"] > _LEAST_MATCH and second_column_is_people:
         raise DataError(
             "this table connects people with people",
             path=table.path,
             fix="Leave it out: it holds neither ratings nor attributes of people.",
         )
     role = max(shares, key=shares.__getitem__)
-    if min(shares.values()) > _MATCHED:
+    if min(shares.values()) > _LEAST_MATCH:
         role = _find_role_by_file_name(table)
-    if shares[role] < _MATCHED:
+    if shares[role] < _LEAST_MATCH:
         raise DataError(
             "this table fits neither the people nor the items of the ratings",
             path=table.path,
@@ -626,8 +626,8 @@ def carry_out_plan(
 
     Args:
         plan: What to read. Columns of times that cannot be read lose their role in it.
-        rules: How cells are read. Of a MovieLens folder or a file in a written format, only what is
-            done about bad rows is used.
+        rules: How cells are read. For a MovieLens folder or a file in a written format, only their
+            `on_bad` is used.
         on_bad: What the caller said to do about bad rows. If None, the caller said nothing, and it
             is an error if the rules would drop more than half of the rows.
         events: Whether every rating is an event.
@@ -775,7 +775,9 @@ def _leave_out_unreadable_times(columns: ColumnGuess, rules: Rules) -> ColumnGue
         )
     if are_plausible_times(times):
         return columns
-    warning = f"Most times in column {name} do not lie between 1980 and 2100: is it their unit?"
+    warning = (
+        f"Most times in column {name} do not lie between 1980 and 2100: are they in another unit?"
+    )
     return replace(columns, warnings=(*columns.warnings, warning))
 
 

@@ -46,11 +46,11 @@ def join_people_to_items(
 ) -> JoinedTables | None:
     """Join a table of people with a table of items, such as orders with order lines.
 
+    The first two tables that share a column are joined.
+
     Args:
         tables: Tables, none of which has both people and items.
         roles_of_tables: The roles that the columns of each table have.
-
-    The first two tables that share a column are joined.
 
     Returns:
         The tables after the join; None if no table of people shares a column with a table of items.

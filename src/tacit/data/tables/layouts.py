@@ -33,11 +33,11 @@ _MOST_OFF_SCALE = 0.05
 _CELLS_SEEN = 1000
 """Number of first cells of a column that are tested before the whole column is, to save time."""
 _FEW = 50
-"""A column of fewer cells is taken for lists only if the caller says so."""
+"""A column of texts with fewer cells is taken for lists only if the caller says so."""
 _DISTINCT_LISTS = 0.9
 """Least share of different cells in a column that is refused because it seems to hold lists."""
-_CELLS_OF_SEVERAL = 0.45
-"""Share of cells with several parts above which such a column is refused."""
+_MOST_CELLS_OF_SEVERAL_PARTS = 0.45
+"""Largest share of cells with several parts in a column whose cells are not taken for lists."""
 _SEPARATORS = ("|", ";", ",", "\t", " ")
 """Signs that may separate the items of a list, in the order in which they are tried."""
 _ID = r"^[A-Za-z_#-]{0,6}\d+$"
@@ -185,8 +185,8 @@ def _unfold_wide(table: Table, column_names: ColumnNames, *, events: bool) -> Co
     Args:
         table: The table.
         column_names: The roles to find, each with the column that the caller named, or None; only
-            people and times are looked for. Without a column of people, it is the first one if its
-            cells are all different, else each row is a person.
+            people and times are looked for. Without a column of people, the first one is taken if
+            the table has a header and these cells are all different; else each row is a person.
         events: Whether every filled cell but 0 is an event.
 
     Raises:
@@ -566,7 +566,7 @@ def _refuse_lists_of_items(columns: ColumnGuess) -> None:
         lists = cells.str.split(separator)
         share_of_lists = int((lists.list.len() > 1).sum()) / len(cells)
         parts = lists.explode()
-        if share_of_lists > _CELLS_OF_SEVERAL and 2 * parts.n_unique() < len(parts):
+        if share_of_lists > _MOST_CELLS_OF_SEVERAL_PARTS and 2 * parts.n_unique() < len(parts):
             raise layout_error(
                 "baskets",
                 "a cell of the item column seems to hold a list of several items",

@@ -114,7 +114,7 @@ def is_compound_of(subject: Subject, header: str) -> bool:
 
 
 def is_no_candidate(header: str) -> bool:
-    """Tell whether a header is a name of orders, events, titles, categories or other numbers.
+    """Tell whether a header is a name of orders, events, titles, categories, prices and so on.
 
     Such a column holds neither people, nor items, nor stars.
     """

@@ -236,9 +236,10 @@ def read_in_format(path: Path, written: WrittenFormat, on_bad: OnBad) -> TableRe
 
 
 def _list_guesses(guessed: ColumnGuess, rules: Rules) -> list[str]:
-    """List what was found in the rows of a table in order to read them, as keys of `PUBLIC_FACTS`.
+    """List what was found in the rows of a table in order to read them.
 
-    One row may have decided how others were read, so guarantee cards state each as a condition.
+    The names are keys of `PUBLIC_FACTS` in `tacit.recommenders.public_facts`. One row may have
+    decided how others were read, so guarantee cards state each as a condition.
     """
     table = guessed.table
     names = list(table.guesses)

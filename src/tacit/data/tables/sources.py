@@ -1,4 +1,4 @@
-"""Files opened as tables of JSON, Parquet, Arrow, SQLite, DuckDB or text, by their first bytes."""
+"""Open a file of JSON, Parquet, Arrow, SQLite, DuckDB or text as a table, by its first bytes."""
 
 from __future__ import annotations
 

@@ -97,14 +97,14 @@ class Dialect:
         delimiter: Text between two cells.
         headers: Names of the columns; their numbers from 1 if neither the file nor the caller
             names them.
-        header_line: Number of the last line above the rows; 0 if there is none.
+        lines_above: Number of lines above the first row.
         quote: Character around a cell that holds a delimiter.
         has_names: Whether the file names its columns.
     """
 
     delimiter: str
     headers: tuple[str, ...]
-    header_line: int
+    lines_above: int
     quote: str = '"'
     has_names: bool = False
 
@@ -271,7 +271,7 @@ def read_text_table(
     if layout is None:
         _refuse_lines_of_lists(path, data, dialect, len(row_errors), len(frame) + len(row_errors))
     has_names = dialect.has_names or block_lines is not None
-    form = TextForm(used_encoding, dialect.delimiter, dialect.quote, dialect.header_line, packed)
+    form = TextForm(used_encoding, dialect.delimiter, dialect.quote, dialect.lines_above, packed)
     if encoding is None:
         guesses.insert(0, "encoding")
     rows_are_separate = block_lines is None and b"\n" in raw and used_encoding != MIXED
@@ -314,8 +314,8 @@ def _make_line_function(
     """
     last = data.count(b"\n") + (not data.endswith(b"\n"))
     has_quotes = dialect.quote.encode() in data
-    if last - dialect.header_line == rows and not has_quotes and block_lines is None:
-        return lambda: range(dialect.header_line + 1, last + 1)
+    if last - dialect.lines_above == rows and not has_quotes and block_lines is None:
+        return lambda: range(dialect.lines_above + 1, last + 1)
 
     def lines() -> Iterator[int]:
         """Yield the line of each row that was read."""
@@ -664,7 +664,7 @@ def read_at_once(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
         frame = pl.read_csv(
             data,
             has_header=False,
-            skip_lines=dialect.header_line,
+            skip_lines=dialect.lines_above,
             separator=separator,
             quote_char=None if dialect.delimiter == "::" else dialect.quote,
             schema=dict.fromkeys(dialect.headers, pl.String),
@@ -724,7 +724,7 @@ def _iterate_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Recor
     In place of the cells of a row that cannot be read, the reason is yielded.
     """
     for line, cells in _iterate_raw_records(data, dialect):
-        if line <= dialect.header_line:
+        if line <= dialect.lines_above:
             continue
         if not isinstance(cells, str):
             cells = [cell.strip() for cell in cells]

@@ -111,7 +111,7 @@ _NAMES_OF_SECONDS = {"timestamp", "timestampms", "ts", "epoch", "unixtime", "tst
 _SAMPLE = 20_000
 """About how many cells, spread over the column, decide what its numbers are."""
 _MOST = 0.95
-"""Least share of the numbers of a column that fit a form if the column has it."""
+"""A column has a form if at least this share of its numbers fit it."""
 _FIRST_SERIAL, _LAST_SERIAL = 20_000, 60_000
 """The numbers of a day in 1954 and of one in 2064 in a spreadsheet. Numbers outside this range are
 no days of a spreadsheet."""

@@ -50,7 +50,7 @@ class Features:
     Attributes:
         dimension: d, number of features of a context.
         degree: g, the largest total degree of a term.
-        exponents: (M, d) for each term and each feature j of the context, the degree k of the
+        factor_degrees: (M, d) for each term and each feature j of the context, the degree k of the
             factor P_k(u_j).
         terms: M, the number of terms, the constant included.
         limit: c, the largest L1 norm of all terms but the constant.
@@ -69,9 +69,9 @@ class Features:
             )
         self.dimension = dimension
         self.degree = degree
-        self.exponents = _exponents(dimension, degree)
-        self.terms = len(self.exponents)
-        self.limit = _mean_norm(self.exponents)
+        self.factor_degrees = _degrees_of_factors(dimension, degree)
+        self.terms = len(self.factor_degrees)
+        self.limit = _mean_norm(self.factor_degrees)
         self._columns = np.arange(dimension)
 
     @property
@@ -87,8 +87,8 @@ class Features:
     def evaluate(self, contexts: Floats) -> Floats:
         """Compute phi of contexts.
 
-        The result for a context is bit for bit the same with any other contexts in the call. So
-        what a visit adds to the sums does not depend on other visits.
+        The result for a context is the same to the last bit, whatever other contexts are in the
+        call. So what a visit adds to the sums does not depend on other visits.
 
         Args:
             contexts: (n, d) in [0, 1].
@@ -106,10 +106,10 @@ class Features:
             phi[:, 0] = 1.0
             phi[:, 1:] = centred
         else:
-            # Term i is the product over features j of P_k(u_j) with k = exponents[i, j]. Indexing
-            # (degree + 1, n, d) values by exponents (M, d) and columns (d,) gives (M, d, n).
+            # Term i is the product over features j of P_k(u_j) with k = factor_degrees[i, j].
+            # Indexing (degree + 1, n, d) values by (M, d) degrees and (d,) columns gives (M, d, n).
             values = _legendre(centred, self.degree)
-            phi = values[self.exponents, :, self._columns].prod(axis=1).T
+            phi = values[self.factor_degrees, :, self._columns].prod(axis=1).T
         # `accumulate` adds from the first term to the last one, as `_evaluate_single` does.
         norms = np.add.accumulate(np.abs(phi[:, 1:]), axis=1)[:, -1]
         if norms.max(initial=0.0) > self.limit:
@@ -129,8 +129,8 @@ class Features:
         norm = 0.0
         for factors in self._factors:
             value = 1.0
-            for feature_number, exponent in factors:
-                value *= polynomials[feature_number][exponent]
+            for feature_number, degree in factors:
+                value *= polynomials[feature_number][degree]
             phi.append(value)
             norm += abs(value)
         if norm > self.limit:
@@ -141,7 +141,7 @@ class Features:
     @cached_property
     def _factors(self) -> list[list[tuple[int, int]]]:
         """For each term but the constant, its factors P_k(u_j) as pairs (j, k) with k > 0."""
-        return [_nonzero_exponents(row) for row in self.exponents[1:].tolist()]
+        return [_nonzero_degrees(row) for row in self.factor_degrees[1:].tolist()]
 
     @cached_property
     def at_points(self) -> Floats:
@@ -173,7 +173,7 @@ def largest_degree(dimension: int, *, horizon: int, epsilon: float, arms: int) -
         terms = math.comb(dimension + degree, degree)
         if degree > 1 and terms > MOST_TERMS:
             continue
-        bound = 1.0 + _mean_norm(_exponents(dimension, degree))
+        bound = 1.0 + _mean_norm(_degrees_of_factors(dimension, degree))
         needed = _BUDGET_PER_SUM * arms * bound * terms
         if degree > 1:
             needed *= 2
@@ -231,27 +231,27 @@ def _legendre(centred: Floats, degree: int) -> Floats:
 
 
 @lru_cache(maxsize=128)
-def _exponents(dimension: int, degree: int) -> Ints:
-    """List the exponents of all terms (M, d), sorted by total degree, then by their features."""
+def _degrees_of_factors(dimension: int, degree: int) -> Ints:
+    """List the degrees (M, d) of the factors of all terms, by total degree, then by features."""
     # A term of total degree t is t features with repetition: (0, 0, 2) is P_2(u_0) P_1(u_2).
     features_of_terms: list[tuple[int, ...]] = []
     for total_degree in range(degree + 1):
         features_of_terms += itertools.combinations_with_replacement(range(dimension), total_degree)
-    exponents = np.zeros((len(features_of_terms), dimension), dtype=np.int64)
+    factor_degrees = np.zeros((len(features_of_terms), dimension), dtype=np.int64)
     for number, features_of_term in enumerate(features_of_terms):
         for feature in features_of_term:
-            exponents[number, feature] += 1
-    return exponents
+            factor_degrees[number, feature] += 1
+    return factor_degrees
 
 
-def _nonzero_exponents(exponents: list[int]) -> list[tuple[int, int]]:
-    """List the pairs (feature, exponent) of one term, from its exponents (d,), without zeros."""
-    return [(feature, exponent) for feature, exponent in enumerate(exponents) if exponent]
+def _nonzero_degrees(factor_degrees: list[int]) -> list[tuple[int, int]]:
+    """List the pairs (feature, degree) of one term, from its degrees (d,), without zeros."""
+    return [(feature, degree) for feature, degree in enumerate(factor_degrees) if degree]
 
 
-def _mean_norm(exponents: Ints) -> float:
+def _mean_norm(factor_degrees: Ints) -> float:
     """Compute c: the mean over the cube of the L1 norm of all terms but the constant."""
     # Over the cube, the features u_j are independent: the mean of a |product| is the product of
     # the means.
-    mean_absolute_terms = np.array(_MEAN_ABSOLUTE_LEGENDRE)[exponents].prod(axis=1)  # (M,)
+    mean_absolute_terms = np.array(_MEAN_ABSOLUTE_LEGENDRE)[factor_degrees].prod(axis=1)  # (M,)
     return float(mean_absolute_terms[1:].sum())

@@ -328,7 +328,7 @@ def prior_precision(features: Features) -> Floats:
     point of the cube.
     """
     phi = features.at_points
-    degree_of_term = features.exponents.sum(axis=1)
+    degree_of_term = features.factor_degrees.sum(axis=1)
     mean_squares = (phi**2).mean(axis=0)
     deviations = np.full(features.terms, PRIOR_SPREAD)
     for degree in range(1, features.degree + 1):

@@ -1,7 +1,8 @@
 """The curator: receives everybody's votes, and recommends one object per round to each client.
 
 Source      Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
-            (2015), p-REC_sim (D = R = 0) and p-REC.
+            (2015), p-REC_sim (D = R = 0) and p-REC. `PRecSettings` names the
+            letters m, P, D and R.
 Runs at     the platform, which is trusted.
 Sees        all votes, and clients' answers.
 Releases    to each client the objects recommended to them, and the round in which their gate shut.

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from tacit.design import PaperResult
 
-# Options of several commands
+# Commands, and options of commands
 _SIZES = "--objects 2 --rounds 1000 --peers 50 --voters 300"
-_EXACT = "tacit plan prec --objects 2 --rounds 1000 --peers 12 --voters 306 --epsilon 1 --json"
+_FEW_PEERS = "tacit plan prec --objects 2 --rounds 1000 --peers 12 --voters 306 --epsilon 1 --json"
 _NO_GATE = "tacit simulate prec --rounds 2000 --voters 400 --peers 20 --method p-rec-no-gate"
 _SMALL = "--rounds 60 --voters 80 --peers 20 --seeds 1 --workers 1"
 PAPER_RESULTS = (
@@ -18,8 +18,9 @@ PAPER_RESULTS = (
         "Theorems 1 and 2",
         "bound",
         f"tacit plan prec {_SIZES} --loss 8 --json",
-        "the main result: the least epsilon that p-REC is proven to have for a loss, which is a "
-        "step at its own loss bound, beside the lower bounds; --report draws the curve",
+        "the main result: the least epsilon that p-REC is proven to have for a loss (the same "
+        "from its own loss bound up to that of uniform recommendations), beside the lower bounds; "
+        "--report draws the curve",
         shows=("epsilon", "mode", "bounds[].epsilon", "decides", "gap", "loss_bound"),
     ),
     PaperResult(
@@ -114,7 +115,7 @@ PAPER_RESULTS = (
     PaperResult(
         "Lemmas 12 to 14",
         "bound",
-        _EXACT,
+        _FEW_PEERS,
         "a sharper form is computed; Lemma 14 needs P >= 6m, six peers for each object",
         shows=("epsilon_tight", "epsilon_proven.floor", "peers_needed.theorem"),
     ),

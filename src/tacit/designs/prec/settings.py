@@ -62,7 +62,8 @@ class Plan:
     """How epsilon and delta are spent for one client: on the gate, and on the rounds."""
 
     peers: int
-    """P: the least number of survivors that the gate makes sure of."""
+    """P: the least number of survivors, the voters who count for the client, that the gate makes
+    sure of."""
     slack: int
     """Distance of the gate's threshold above `peers`."""
     gate_epsilon: float

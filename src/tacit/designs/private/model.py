@@ -164,7 +164,7 @@ class Private(PrivateLists):
         followed = previous_fits if self.lifetime is None else earlier
         prepared = self._prepare(ratings, continued, lifetime)
         if account is None:
-            prepared = self._state_spending(prepared, is_first=not earlier)
+            prepared = self._add_unknown_spending(prepared, is_first=not earlier)
             counted = FITS_IN_PROCESS.list_fits(ratings, earlier)
         else:
             earlier = FITS_IN_PROCESS.list_fits(ratings, earlier)

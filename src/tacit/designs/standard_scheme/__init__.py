@@ -15,9 +15,9 @@ alpha     `mix` of a `Rule`
 
 Deviations of the sound variant, each with its reason in the docs: offsets are shrunk by
 cross-validation, the shares of people who rate an item by empirical Bayes; counts are rounded
-first; chances to show an item are below 1; the scheme without rounding is refused; item means are
-subtracted before the factorisation; each item is decided once; and devices send letters (encoded
-releases) by the calendar.
+before tables are computed; chances to show an item are below 1; the scheme without rounding is
+refused; item means are subtracted before the factorisation; each item is decided once; and after
+the first day, devices send one letter (an encoded release) in each calendar epoch, such as a week.
 Added to the paper: several attributes and attributes with more than two values, quantile coupling,
 a differentially private disclosure.
 

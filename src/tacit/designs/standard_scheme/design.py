@@ -47,7 +47,7 @@ def describe_usefulness(model: Any) -> str:
     if model.disclosure_.rule.selection and model.fitted_.shows_few_items:
         lists = (
             f"{describe_showable(model.fitted_)} With so few, a list of popular items may be "
-            "better, and less is hidden among them."
+            "better, and a person's ratings are hidden among fewer items."
         )
     elif people < LEAST_PEOPLE:
         lists = (
@@ -197,7 +197,7 @@ PRINTED = (
         "Curve of alpha",
         "measured",
         f"{_ON_ML_100K} --folds 5 --release none --release scheme+selection+rounding --json",
-        "the mixing knob, `tradeoff` of the output",
+        "errors and attacks for each alpha (`mix`): `tradeoff` of the output",
         shows=("tradeoff[].rmse", "tradeoff[].aucs.lda"),
         small="--folds 3 --attack lda",
     ),

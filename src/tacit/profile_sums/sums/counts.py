@@ -33,7 +33,7 @@ from tacit.profile_sums.sums.whole_steps import clip_rule, resolution_for
 Floats = NDArray[np.float64]
 
 FEWEST_PEOPLE = 50
-"""Largest noisy number of people at which no sum of lists is released after the counts."""
+"""With this noisy number of people or fewer, no sum of lists is released after the counts."""
 
 
 @dataclass(frozen=True, eq=False)

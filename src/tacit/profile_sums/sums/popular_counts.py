@@ -32,8 +32,8 @@ Ints = NDArray[np.int64]
 
 LEAST_POPULAR_HEAD = 150
 """Least number of items in the head."""
-PART_IN_POPULAR_HEAD = 8
-"""Target items for each item of the head."""
+TARGETS_PER_HEAD_ITEM = 8
+"""Number of target items for each item of the head."""
 _WEIGHT_OF_FIRST_COUNTS = 0.25
 """Weight of sum 1 in the shares of the head; the head's own counts have 0.75."""
 
@@ -43,7 +43,7 @@ def popular_head(shares: Floats) -> Ints:
 
     It has an eighth of the items, but at least 150.
     """
-    return choose_head(shares, max(LEAST_POPULAR_HEAD, len(shares) // PART_IN_POPULAR_HEAD))
+    return choose_head(shares, max(LEAST_POPULAR_HEAD, len(shares) // TARGETS_PER_HEAD_ITEM))
 
 
 def popular_counts_mechanism(head: int, noise_multiplier: float) -> SumRelease:

@@ -21,8 +21,8 @@ from tacit.errors import ConfigError, DataError
 
 Phase = Literal["explore", "train", "exploit"]
 """Why an arm is chosen. "explore": to learn from its reward. "exploit": by what was learned.
-"train": to teach the neighbour, or at a visit that a `Device` cannot pay for; its reward is not
-learned."""
+"train": to teach the neighbour, or because a `Device` (local_learner.py) has spent its budget; the
+reward is not learned."""
 LARGEST_REWARD = 1e18
 """Rewards are accepted only between -LARGEST_REWARD and LARGEST_REWARD."""
 
@@ -34,8 +34,8 @@ class Choice:
     Attributes:
         arm: number of the chosen arm.
         phase: why it was chosen. The reward of a "train" choice is not learned.
-        cell: where the reward is learned: a cell of the policy, or the context itself; None if
-            the reward is not learned.
+        cell: where the choice is counted, and its reward learned: a cell of the policy, or the
+            context itself; None if neither is done.
         chance: probability of this arm, for estimators on logged data; 1 if nothing was drawn,
             None if it is not known.
         visit: number of the visit, from 0, at a learner that learns one answer to each visit; None

@@ -14,7 +14,7 @@ from tacit.designs.pdap.settings import Setting
 
 
 class Cap(Dap):
-    """DAP without neighbours, in which own videos are explored with ln t in place of G1's ln T.
+    """DAP without neighbours, and with ln t in place of ln T in G1 (controls.py).
 
     In the paper, one such learner has the videos and visitors of all vendors. The experiment's
     policy "solo" gives each vendor a learner of its own.

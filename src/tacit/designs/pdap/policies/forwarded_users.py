@@ -50,8 +50,8 @@ class ForwardedUsers(Dap):
         """Start with nothing learned.
 
         Args:
-            setting: of the vendor.
-            epsilon: claimed for one reward; inf sends rewards without noise.
+            setting: the vendor's setting.
+            epsilon: nats of one reward, as the paper claims; inf sends rewards without noise.
             reading: how the paper's scale of the noise is read.
             geometric: whether epsilon is multiplied by m^(alpha l) in cells of level l, as in
                 GP-DAP.

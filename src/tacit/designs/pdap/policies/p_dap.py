@@ -42,9 +42,9 @@ class PDap(Dap):
         """Start with nothing learned.
 
         Args:
-            setting: of the vendor.
-            epsilon: claimed for one draw; inf chooses the best video instead.
-            randomness: of the draws.
+            setting: the vendor's setting.
+            epsilon: nats of one draw, as the paper claims; inf chooses the best video instead.
+            randomness: source of the draws.
             gamma: Gamma, a bound on a neighbour's noise. Because of it, a neighbour is explored
                 for (gamma / 4) m^(alpha l) more visits in a cell of level l. None means the bound
                 of Lemma 5, `theory.gamma`.
@@ -67,7 +67,7 @@ class PDap(Dap):
         neighbour is chosen.
 
         Args:
-            level: of the cell.
+            level: level of the cell.
             statistics: what the cell has learned.
             own: own videos that may be chosen.
             neighbours: neighbours that may be chosen.
