@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.mechanisms.weights import bound_exp_of_minus, falling_weights, truth_below
+from tacit.mechanisms.weights import bound_exp_of_minus, falling_weights, truth_numerator
 
 EXACT = Context(prec=150)
 
@@ -42,7 +42,7 @@ def test_exponential_of_much():
 )
 def test_loss_of_the_rounded_truth_is_within_the_claim(epsilon, categories):
     """The loss ln(p (k - 1) / (1 - p)) is at most epsilon in exact arithmetic, and not negative."""
-    truth = Fraction(truth_below(epsilon, categories, 53), 1 << 53)
+    truth = Fraction(truth_numerator(epsilon, categories, 53), 1 << 53)
     odds = truth * (categories - 1) / (1 - truth)
     assert odds >= 1
     assert 1 / odds >= exponential(Fraction(epsilon))
@@ -50,7 +50,7 @@ def test_loss_of_the_rounded_truth_is_within_the_claim(epsilon, categories):
 
 def test_truth_is_below_one_at_any_epsilon():
     """A lie stays possible."""
-    assert truth_below(1e6, 2, 53) == (1 << 53) - 1
+    assert truth_numerator(1e6, 2, 53) == (1 << 53) - 1
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 3000), Fraction(1, 7), Fraction(1), Fraction(60)])

@@ -58,7 +58,7 @@ class ReplayComparison:
     moves: tuple[float, ...]
     """For each of `steps`, its L2 norm divided by the scale of the noise."""
     differences: tuple[str, ...]
-    """Sentences on differences that no noise covers; empty if there are none."""
+    """Differences that no noise covers, in words; empty if there are none."""
 
     @property
     def mu(self) -> float:

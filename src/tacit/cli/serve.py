@@ -60,7 +60,7 @@ tenant = "{tenant}"              # whose people and budgets these are: a-z, 0-9,
 
 [models.lists]                   # private lists, fitted by  tacit init  with epsilon {epsilon:g}
 file = "{model}"
-item_word = "{item_word}"        # of one item, on the page
+item_word = "{item_word}"        # what one item is called on the page
 {without_guarantee}
 [service]
 # host = "127.0.0.1"             # a proxy on this machine speaks TLS: see deploy/ in the source

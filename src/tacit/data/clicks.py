@@ -1,9 +1,9 @@
 """Generated contexts and clicks with a known best video, for experiments with vendors of videos.
 
 Model    A context x is a point of [0, 1]^d. Video k is liked most at its own point c_k; its chance
-         of a click is LOW + h_k b(|x - c_k| / w_k), with the bump b(r) = (1 + cos(pi r)) / 2 for
-         r <= 1, else 0. The width w_k is chosen such that the chance changes by at most L per unit
-         of distance: it is Lipschitz with the constant L.
+         of a click is LOW + h_k b(|x - c_k| / w_k), with the height h_k and the bump
+         b(r) = (1 + cos(pi r)) / 2 for r <= 1, else 0. The width w_k is chosen such that the chance
+         changes by at most L per unit of distance: it is Lipschitz with the constant L.
 Rewards  A reward is a click (1) with that chance, independent of everything else.
 Limits   A result on generated clicks is no evidence about people.
 """
@@ -40,7 +40,7 @@ class Clicks:
     centres: Floats
     """(vendors * videos, d) the context in which each video is liked most."""
     heights: Floats
-    """(vendors * videos,) a video's chance of a click at its centre, less LOW."""
+    """(vendors * videos,) h_k, a video's chance of a click at its centre, less LOW."""
     lipschitz: float
     """L: the largest change of a chance per unit of Euclidean distance."""
 

@@ -12,7 +12,7 @@ profile_kernels/     what each person adds to sums over profiles
 ridge.py             ridge regressions
 votes.py, votes_compiled.py, prec_chain_compiled.py     votes and credits of p-REC
 sketch_compiled.py   questions, answers and counts of sketches
-spark/               sums over people, joins of items and lists on a Spark cluster
+spark/               sums over people, joins of items, and lists, all on a Spark cluster
 cost.py              estimates of the time, memory and traffic of a fit
 machine_code.py      a folder for Numba's machine code
 """

@@ -48,11 +48,11 @@ class Cost:
     for joins, number of pairs of parts of the items."""
     shuffle_bytes: int
     """Bytes that a cluster moves between machines."""
-    worker_bytes: int
+    task_bytes: int
     """Bytes of memory of one task."""
     disk_bytes: int
     """Bytes on disk while Parquet files are streamed; 0 for a fit that cannot stream."""
-    streaming_hours: float
+    one_machine_core_hours: float
     """Core hours on one machine, whether Parquet files are streamed or ratings are in memory."""
     cluster_core_hours: float
     """Core hours on a cluster."""
@@ -63,10 +63,10 @@ class Cost:
         cluster = (
             f"On a cluster: {self.passes} passes in {self.tasks:,} tasks and at most "
             f"{self.tiles:,} tiles; {_format_bytes(self.shuffle_bytes)} shuffled, "
-            f"{_format_bytes(self.worker_bytes)} of memory for each task at work, about "
+            f"{_format_bytes(self.task_bytes)} of memory for each task at work, about "
             f"{self.cluster_core_hours:.2g} core hours."
         )
-        hours = f"about {self.streaming_hours:.2g} core hours"
+        hours = f"about {self.one_machine_core_hours:.2g} core hours"
         if self.disk_bytes:
             disk = _format_bytes(self.disk_bytes)
             return cluster, f"On one machine with --memory: {hours}, and {disk} of disk."
@@ -130,9 +130,9 @@ def _estimate_joins(ratings: float, people: float, items: float) -> Cost:
         tasks=_count_tasks(ratings),
         tiles=tiles,
         shuffle_bytes=int(_SHUFFLED_BYTES * ratings + _STRIP_BYTES * sent_ratings),
-        worker_bytes=int(_PROCESS_BYTES + _TASK_BYTES * ratings_in_memory),
+        task_bytes=int(_PROCESS_BYTES + _TASK_BYTES * ratings_in_memory),
         disk_bytes=0,
-        streaming_hours=seconds / 3600,
+        one_machine_core_hours=seconds / 3600,
         cluster_core_hours=cluster_seconds / 3600,
     )
 
@@ -156,9 +156,9 @@ def _estimate_sums(ratings: float, items: float, *, stars: bool, pairs: bool) ->
         tasks=tasks,
         tiles=math.ceil(cells / PIECE),
         shuffle_bytes=int(_SHUFFLED_BYTES * ratings + 8 * sent_cells),
-        worker_bytes=int(_PROCESS_BYTES + in_memory),
+        task_bytes=int(_PROCESS_BYTES + in_memory),
         disk_bytes=int(_DISK_BYTES * ratings),
-        streaming_hours=seconds / 3600,
+        one_machine_core_hours=seconds / 3600,
         cluster_core_hours=cluster_seconds / 3600,
     )
 

@@ -109,8 +109,9 @@ class Engine:
             counts: Whether co-raters and agreements are counted; a significance above 0 needs them.
 
         Raises:
-            ConfigError: k is below 1, the significance is negative or needs counts, the table does
-                not have a like for each rating, or an item number is out of range or repeated.
+            ConfigError: k is below 1, the significance is negative or needs counts, `table.likes`
+                does not have one entry for each rating, or an item number is out of range or
+                repeated.
         """
         from tacit.engine.item_item_compiled import neighbours
 

@@ -5,6 +5,9 @@ that they reached. A place is the position of an item in its layer. The last sta
 tenths of the work if each place has ten edges, is then one loop over the edges of a place, which
 stay in the fastest cache. The tests compare results with those of a readable version, to the last
 bit.
+
+Letters are those of `Engine.paths`: an edge has the similarity S, the agreements a and the share F;
+a path has the similarity s and the certainty c.
 """
 
 from __future__ import annotations

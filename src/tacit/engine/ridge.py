@@ -267,6 +267,6 @@ def item_weights(products: Floats, penalty: float) -> Floats:
 
 
 def _copy_lower_triangle(square: Floats) -> None:
-    """Mirror the entries below the diagonal at it, so that the matrix becomes symmetric."""
+    """Copy the entries below the diagonal to above it, so that the matrix becomes symmetric."""
     for item in range(len(square)):
         square[item, item + 1 :] = square[item + 1 :, item]

@@ -206,7 +206,7 @@ def find_liked_sets(
         questions: Number of sets of a ticket.
         size: Number of places of a set.
         modulus: Number of places of the wheel, a prime.
-        inverses: (modulus,) the inverse of each step a modulo the modulus, at index a.
+        inverses: (modulus,) at index a, the inverse of the step a modulo `modulus`.
         hits: (people,) uint32, filled: bit q is set if set q holds a like.
     """
     limit_of_place, limit_of_step = _rejection_limit(modulus), _rejection_limit(modulus - _ONE)

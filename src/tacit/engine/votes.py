@@ -114,7 +114,7 @@ def enrol(credit: Credits, client: int, electorate: NDArray[np.bool_]) -> None:
     """Add a client to a block, with full credits for the voters of the electorate.
 
     Args:
-        credit: The block, changed in place.
+        credit: The block's credits, changed in place.
         client: The client's place in the block, 0 to 63.
         electorate: (n,) whether each voter counts for the client.
 
@@ -192,4 +192,4 @@ def check_charges(diverse: Words, radius: Words) -> None:
 
 def unknown_object_error(objects: int) -> DataError:
     """Make the error for a vote for an object that does not exist."""
-    return DataError("a vote is for no object of this round", expected=f"0 to {objects - 1}")
+    return DataError("a vote is for no object of its round", expected=f"0 to {objects - 1}")

@@ -284,7 +284,7 @@ def add_noise(values: NDArray[Any], kind: Kind, scale: float) -> Integers:
     """Add independent noise to each value, drawn from the operating system's generator.
 
     Args:
-        values: Integers of any shape that int64 can hold.
+        values: Integers that int64 can hold, in an array of any shape.
         kind: Law of the noise.
         scale: Sigma of Gaussian noise, or the scale of Laplace noise: above 0, at most 2^48.
 

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.accounting.events import Event, NonPrivate, RandomizedResponse
 from tacit.errors import DataError
 from tacit.mechanisms.checks import check_epsilon, check_whole
-from tacit.mechanisms.weights import truth_below
+from tacit.mechanisms.weights import truth_numerator
 from tacit.randomness import Source, bernoulli, integers_below
 
 _BITS = 53
@@ -52,7 +52,7 @@ class KaryResponse:
         """The exact chance of the true answer."""
         if math.isinf(self.epsilon):
             return Fraction(1)
-        return Fraction(truth_below(self.epsilon, self.categories, _BITS), 1 << _BITS)
+        return Fraction(truth_numerator(self.epsilon, self.categories, _BITS), 1 << _BITS)
 
     @property
     def event(self) -> Event:

@@ -44,7 +44,7 @@ def bound_exp_of_minus(exponent: Fraction) -> Fraction:
     return min(Fraction(math.ceil(upper_bound), 1 << _BITS), Fraction(1))
 
 
-def truth_below(epsilon: float, categories: int, bits: int) -> int:
+def truth_numerator(epsilon: float, categories: int, bits: int) -> int:
     """Return the largest n with n / 2**bits <= e**epsilon / (e**epsilon + k - 1), or 1 less.
 
     n is always below 2**bits, so that even at a very large epsilon a lie is possible.

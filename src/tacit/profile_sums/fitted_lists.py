@@ -341,7 +341,8 @@ def begin_plan(
 ) -> FittedLists:
     """Make the first fit of a plan. It chooses the second sum of all later fits.
 
-    If that is sum 3, the first fit also chooses the directions that later fits use.
+    If that is sum 3, of the tastes of items' likers, the first fit also chooses the directions of
+    tastes that later fits use.
 
     Args:
         prepared: Inputs of the fit.

@@ -29,8 +29,9 @@ Arrays = Mapping[str, NDArray[Any]]
 def state_to_parts(state: PlanState) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return a state as JSON values and arrays by name.
 
-    "second" in the header names the second sum of later fits: "counts" means sum 1 again, "popular"
-    means counts of likes in the head, and "tastes" means sum 3.
+    "second" in the header names the second sum of later fits: "counts" means sum 1 again, of counts
+    of items; "popular" means counts of likes in the head, which is the most popular target items;
+    and "tastes" means sum 3, of the tastes of the likers of items in the head.
     """
     counts, later = state.counts, state.later
     header: dict[str, Any] = {

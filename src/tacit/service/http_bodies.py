@@ -124,7 +124,7 @@ async def _receive_all(receive: Receive, most_bytes: int) -> bytes:
 
 def _body_too_large(most_bytes: int) -> Problem:
     """Make the problem that refuses a body of more bytes than `most_bytes`."""
-    return Problem(413, f"A request has at most {most_bytes} bytes.", closes=True)
+    return Problem(413, f"The body of a request has at most {most_bytes} bytes.", closes=True)
 
 
 def _decode(headers: dict[bytes, bytes], body: bytes) -> Any:

@@ -69,5 +69,5 @@ tenant = "{TENANT}"
 
 [models.{name}]
 file = "{MODEL_FILE}"
-item_word = "{item_word}"  # of one item, on the page
+item_word = "{item_word}"  # what one item is called on the page
 """

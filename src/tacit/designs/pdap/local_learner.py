@@ -3,10 +3,12 @@
 Source   McSherry and Talwar: Mechanism design via differential privacy (FOCS 2007), for the draw;
          Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014), for the
          report; Kasiviswanathan et al.: What can we learn privately? (2011), for local privacy.
-Draw     The device draws among own videos AND neighbours by the exponential mechanism, from the
-         published means of the visitor's cell. Means are clamped to [0, 1], so the means of an arm
-         in two cells differ by 1 at most; nothing else is assumed. With probability `explore` the
-         arm is uniform instead. `draw_loss` is the exact loss of such a draw, rounded up.
+Draw     The device draws an arm, which is an own video OR a neighbour, by the exponential
+         mechanism, from the published means of the visitor's cell: the cell of the grid of contexts
+         (`grid.py`) that holds the visitor's context. Means are clamped to [0, 1], so the means of
+         an arm in two cells differ by 1 at most; nothing else is assumed. With probability
+         `explore` the arm is uniform instead. `draw_loss` is the exact loss of such a draw, rounded
+         up.
 Report   The cell, and whether the visitor liked the video, are ONE of 2 x cells answers, sent by
          randomised response. The vendor learns from reports alone, so its tables reveal no more
          than these. It must not see the context, which never leaves the device.
@@ -187,16 +189,17 @@ class LocalLearner(Policy):
         return Choice(allowed[index], phase, cell, chance)
 
     def serve_forwarded(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Choose the own video with the largest mean over all cells for each of (n, d) contexts.
+        """Choose the own video of the largest average over cells for each of (n, d) contexts.
 
-        The contexts are not used, because no context may be forwarded to a local learner.
+        The average is that of a video's published means. The contexts are not used, because no
+        context may be forwarded to a local learner.
         """
         return np.full(len(contexts), self._best_on_average(self.own))
 
     def choose_again(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
-        """Choose the arm with the largest mean over all cells, if a visit's arm cannot be shown.
+        """Choose the arm of the largest average over cells, if a visit's arm cannot be shown.
 
         A second draw from the context would cost epsilon a second time.
         """
@@ -204,7 +207,7 @@ class LocalLearner(Policy):
         return Choice(best, "exploit", self.grid.find_cell(context), visit=instead.visit)
 
     def _best_on_average(self, arms: list[int]) -> int:
-        """Return the arm with the largest published mean over all cells."""
+        """Return the arm whose published means have the largest average over all cells."""
         return arms[int(self._published[:, arms].mean(axis=0).argmax())]
 
     def report(self, choice: Choice, reward: float) -> Report:
@@ -231,7 +234,7 @@ class LocalLearner(Policy):
         """Count a report in the vendor's table; DataError if there is no such arm or answer."""
         arms, answers = self._answers.shape
         if not (0 <= report.arm < arms and 0 <= report.answer < answers):
-            raise DataError("a report names no arm or no answer of this policy")
+            raise DataError("a report has an arm or an answer that this policy does not have")
         self._answers[report.arm, report.answer] += 1
 
     def update(self, choice: Choice, reward: float) -> None:
@@ -308,7 +311,7 @@ class LocalLearner(Policy):
         return self._selections[arms].weights(means)
 
     def _exponent(self, arms: int) -> float:
-        """Compute a such that a draw by the weights exp(a x mean) costs at most `draw_epsilon`.
+        """Compute the exponent a of the weights exp(a x mean): a draw costs `draw_epsilon` at most.
 
         The draw is uniform with chance `explore`, which is taken into account.
         """

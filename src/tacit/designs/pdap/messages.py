@@ -74,7 +74,8 @@ class Forward:
         request: the number of the request, 16 bytes.
         epsilon: epsilon of the randomisation in millionths of a nat; NO_NOISE without noise.
         slices: number of slices of each feature, 1 to MOST_SLICES.
-        places: for each feature, the number of its slice in the randomised cell, from 0.
+        places: for each feature, the number of the slice that the randomised context lies in, from
+            0.
     """
 
     request: bytes
@@ -111,7 +112,7 @@ class Forward:
         return cls(request, epsilon, slices, places)
 
     def context(self) -> tuple[float, ...]:
-        """Return the middle of the randomised cell: for each feature, a number in [0, 1]."""
+        """Return the middle of the slice in `places` of each feature: numbers in [0, 1]."""
         return tuple([(place + 0.5) / self.slices for place in self.places])
 
 

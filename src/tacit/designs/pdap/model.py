@@ -47,6 +47,9 @@ class _CheckedLog(NamedTuple):
 class PDap:
     """A contextual bandit that learns each visit once, through sums with noise.
 
+    Visits are grouped in epochs. The sums of an epoch are released when it ends, and choices depend
+    on released sums alone.
+
     Attributes:
         epsilon: nats of one visit, also of one row of a log.
         dimension: number of features of a context, each in [0, 1].

@@ -240,7 +240,7 @@ def write_curve(
         rows.append((f"{point.loss:.4g}", epsilon_text, f"{lower_bound:.4g}", point.decides))
     lines = (
         Line("p-REC, at most", "var(--p2)", (), proven_epsilons),
-        Line("anybody, at least", "var(--p3)", (5, 3), lower_bounds),
+        Line("any algorithm, at least", "var(--p3)", (5, 3), lower_bounds),
     )
     plot = steps(
         lines,
@@ -251,7 +251,7 @@ def write_curve(
             theory.uniform_loss(planned["objects"], planned["rounds"]),
         ],
     )
-    columns = ("disliked", "p-REC, at most", "anybody, at least", "by")
+    columns = ("disliked", "p-REC, at most", "any algorithm, at least", "by")
     figure = Figure(
         "Epsilon against loss",
         "Step plot of epsilon against loss; the table below holds the same figures.",
@@ -269,7 +269,7 @@ def write_curve(
     )
     page = Page(
         "p-REC: epsilon against loss",
-        [Section("The step", figures=[figure])],
+        [Section("Epsilon at each loss", figures=[figure])],
         manifest,
         lead=lead,
         design="p-REC",
@@ -291,8 +291,8 @@ class ReplaySettings:
         default=None,
     )
     epsilon: float | None = option(
-        "Epsilon of what as many clients as --together see together; inf: no privacy; default: 1, "
-        "or computed from --peers.",
+        "Epsilon of all that a group of clients sees, as many as --together says; inf: no privacy; "
+        "default: 1, or computed from --peers.",
         default=None,
     )
     delta: float = option(DELTA, default=1e-6)

@@ -2,7 +2,10 @@
 
 Source     Gilbert, Liu, Yu (2015), UpdateWeight of p-REC: creditD, creditR and weight of a voter.
 Names      A voter who has left keeps a row of each array, so `rows` is the number of all voters who
-           ever joined. A voter "counts" for a client while their weight is 1.
+           ever joined. A voter "counts" for a client while their weight is 1. D is the number of
+           rounds in which a client may like several objects, R the number of votes that a peer may
+           cast on objects that the client dislikes; both determine a voter's first credits
+           (`engine.votes`).
 """
 
 from __future__ import annotations

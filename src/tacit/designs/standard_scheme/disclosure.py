@@ -35,8 +35,8 @@ CAP = 950_000
 """Largest chance to show an item, in parts per million. It is below 1 for every value, so that an
 item that is known to be rated and is not shown proves no value."""
 FLOOR = 20_000
-"""Smallest chance to show an item, in parts per million. An item that some value would show with a
-smaller chance is decided for nobody."""
+"""Smallest chance to show an item, in parts per million. If the chance would be smaller for any
+value, it is 0 for all values: no device then decides whether to show the item."""
 MOST_OFFSET = MICRO // 2
 """Largest offset of an item, in micro-levels, summed over the attributes."""
 MOST_LEVELS = 11
@@ -178,8 +178,8 @@ class Disclosure(Message):
     step: float
     """Stars in one level."""
     levels: int
-    """Number of whole levels of the scale; 0 for a continuous scale, of which a level is a quarter
-    (`messages.CONTINUOUS_LEVELS`)."""
+    """Number of whole levels of the scale; 0 for a continuous scale, where a level is a quarter of
+    the scale's length (`messages.CONTINUOUS_LEVELS`)."""
     items: tuple[ItemId, ...]
     """Ids of the items, in the order of all tables."""
     epoch_length: int

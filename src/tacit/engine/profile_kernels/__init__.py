@@ -10,7 +10,7 @@ counts.py        sum 1: how often items are used and liked
 tastes.py        one person's tastes, on which sum 2a (their second moment), 2b and 3 build
 products.py      sum 2b: features of likes times tastes
 item_tastes.py   sum 3: tastes of each item's likers
-like_pairs.py    pairs of likes, within the event of sum 3
+like_pairs.py    pairs of likes, released together with sum 3
 popular_counts.py  a second count of likes, which may replace sums 2a, 2b and 3
 star_factors.py  the sum of stars times tastes
 """

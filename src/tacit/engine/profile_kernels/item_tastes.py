@@ -69,8 +69,8 @@ def add_item_tastes(
     """Add each person's table to total (head + 1, k + 1), or without a count column (head + 1, k).
 
     With H the head (the most popular target items), L a person's likes in it, y = 1 / sqrt(|L|),
-    v = V' z the person's tastes and v_{-t} their tastes without the like t, the rows of the table
-    are
+    z the person's tastes (f,) as in `fill_tastes`, v = V' z their image (k,), and v_{-t} that image
+    without the like t, the rows of the table are
 
         like t in H:  y v_{-t}, count_weight * y      (k + 1,)
         last row:     mean_row * v, 0                 (k + 1,)

@@ -28,8 +28,9 @@ def add_feature_products(
 ) -> None:
     """Add each person's table to total (f, f).
 
-    With L a person's likes, F_t the features of item t, a = A' z the person's whitened tastes and
-    a_{-t} their whitened tastes without the like t, the table before the clip is
+    With L a person's likes, F_t the features of item t, z the person's tastes as in `fill_tastes`,
+    a = A' z their whitened tastes and a_{-t} their whitened tastes without the like t, the table
+    before the clip is
 
         sum_{t in L} F_t a_{-t}' / sqrt(|L|)  -  mean_likes a'        (f, f)
 

@@ -103,11 +103,11 @@ def open_spark(
         if "rating" in rows.header_of_role:
             stars = np.zeros(0)  # none are needed if the scale is public
             if public.scale is None:
-                distinct = rows.read.select("rating").distinct().limit(MOST_VALUES + 1)
+                distinct = rows.checked_frame.select("rating").distinct().limit(MOST_VALUES + 1)
                 stars = distinct.toArrow()["rating"].to_numpy()
 
         def rated_ids() -> Any:
-            ids = rows.read.select("item").distinct().toArrow()["item"].to_pylist()
+            ids = rows.checked_frame.select("item").distinct().toArrow()["item"].to_pylist()
             return to_ids(ids) if rows.has_text_ids else ids
 
         catalogue = public.make_catalogue(rated_ids, stars)
@@ -168,7 +168,7 @@ def fold_reports(
     source: str,
     remote: str,
     column: str,
-    ticket: tuple[int, int],
+    ticket_place: tuple[int, int],
     fold: Callable[[list[bytes]], NDArray[np.int64]],
     *,
     tasks: int | None = None,
@@ -182,7 +182,8 @@ def fold_reports(
         source: Parquet with reports in a binary column.
         remote: As in `open_spark`.
         column: Name of the column.
-        ticket: Index of the ticket's first byte in a report, from 0, and its length in bytes.
+        ticket_place: Index of the ticket's first byte in a report, from 0, and the ticket's length
+            in bytes.
         fold: Counts some reports; returns a table of int64, also for an empty list.
         tasks: As in `open_spark`.
 
@@ -209,7 +210,7 @@ def fold_reports(
                 found=", ".join(spark_types),
                 expected="a binary column",
             )
-        start, length = ticket
+        start, length = ticket_place
         ticket_bounds = (start, start + length)
         reports = frame.select(col(f"`{column}`").alias("report")).dropna()
         task_count = _count_tasks(reports, tasks)
@@ -252,7 +253,7 @@ class _Rows:
     """Whether the source is a text file, so that ids which are whole numbers are stored as text."""
 
     @property
-    def read(self) -> Any:
+    def checked_frame(self) -> Any:
         """Spark's frame of the rows with their cells read and checked."""
         schema = ", ".join(f"{role} {kind}" for role, kind in self.spark_types.items())
         work = partial(workers.read_rows, headers=self.header_of_role, scale=self.scale)

@@ -1,8 +1,9 @@
 """Sums, joins and arrays of a cluster's tasks; checks that nothing is missing or counted twice.
 
-To join items, strips of people's rows are brought together in tiles. A tile has one answer for each
-of some lines: a line is a number, and an answer is bytes. The answers of several tiles for the same
-line are merged. A tile that has a person twice is refused.
+To join items, strips of people's rows are brought together in tiles, sets of items. The work on a
+tile gives answers: each is bytes, with a number, called the line, that says what they are about.
+The answers of several tiles for the same line are merged. A tile that has a person twice is
+refused.
 
 Runs at   the driver; but `cut_strips`, `work_on_tile`, `merge_line` and `compute_arrays` run at
           workers, which see raw ratings.

@@ -1,4 +1,4 @@
-"""Functions that a cluster's workers run: they read rows, pack people in blocks, add up, and list.
+"""Functions that a cluster's workers run: read rows, pack people in blocks, sum tables, make lists.
 
 Runs at    workers, which have this package, NumPy, Numba and Arrow, and see raw ratings.
 Sees       rows as they are stored; then all rows of some people, or all reports with some tickets;

@@ -37,7 +37,7 @@ SAMPLES = 10_000
 _ROUNDS = 20
 """Rounds of the published claim; the sound claim has half as many."""
 _PEERS = 100
-"""P of both claims."""
+"""P, the number of peers, in both claims."""
 _UNIT: dict[str, Any] = {"unit": "vote history", "adjacency": "add or remove"}
 _MATCHES = "recommendations that are their votes"
 """Feature of a view: how many recommendations are the hidden voter's votes."""
@@ -104,9 +104,10 @@ def _sampled_check(
 
 
 def published_claim() -> AuditedClaim:
-    """Make the claim of Theorem 11, with a check in which its promise is broken.
+    """Make the claim of the paper's Theorem 11, with a check in which its promise is broken.
 
-    A client likes exactly what one voter votes for, and nobody else votes.
+    The theorem takes for granted that P peers agree with the client. In the check, the client likes
+    exactly what one voter votes for, and nobody else votes.
     """
     settings = PRecSettings(
         _ROUNDS, objects=2, voters=2 * _PEERS, peers=_PEERS, variant="published"
@@ -176,8 +177,8 @@ def audit() -> AuditPlan:
         studies=(Study("computed", _COLUMNS, _count_checks, _run_checks),),
         conclusion="The paper's claim is refuted where its promise is broken. "
         "That no violation of the sound variant was found is no proof.",
-        next_step="tacit plan prec --objects 2 --rounds 1000 --peers 50 --voters 300  says what it "
-        "costs.",
+        next_step="tacit plan prec --objects 2 --rounds 1000 --peers 50 --voters 300  says what a "
+        "run reveals.",
     )
 
 

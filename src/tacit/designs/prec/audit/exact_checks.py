@@ -35,9 +35,9 @@ from tacit.designs.prec.audit.walk import (
 from tacit.designs.prec.planner import floor_epsilon
 
 PEERS = 12
-"""P of all checks: the fewest peers that the proofs allow for two objects."""
+"""P, the number of peers, in all checks: the fewest that the proofs allow for two objects."""
 _GAME_ROUNDS = 100
-"""T of the games that `solve_game` solves."""
+"""T, the number of rounds, in the games that `solve_game` solves."""
 _GAME_VOTERS = 60
 """Voters at the start of these games."""
 _LEAST_LOSS = 0.1
@@ -85,7 +85,7 @@ def settings_for(gate_epsilon: float, *, rounds: int = 6) -> PRecSettings:
 
     Args:
         gate_epsilon: Epsilon that is left for the gate, in nats.
-        rounds: T.
+        rounds: T, the number of rounds.
     """
     rounds_epsilon, _ = floor_epsilon(objects=2, rounds=rounds, peers=PEERS, voters=80)
     epsilon = gate_epsilon + rounds_epsilon
@@ -366,7 +366,7 @@ def dropped_voter(others: int, rounds: int) -> Pattern:
 
 
 def chances(counts: list[int], objects: int, rounds: int) -> list[float]:
-    """Compute the output distribution of a round as the paper prints it, for R = 0.
+    """Compute the output distribution of a round as the paper prints it, for a radius R of 0.
 
     Object j of m has the chance gamma / m + (1 - gamma) phi(x_j) / (sum of all phi), where x_j is
     its share of the votes, and phi(x) = e^(lambda x) - e^(lambda rho) for x above rho, else 0. The
@@ -375,8 +375,8 @@ def chances(counts: list[int], objects: int, rounds: int) -> list[float]:
 
     Args:
         counts: (m,) votes that count for the client, by object.
-        objects: m.
-        rounds: T.
+        objects: m, the number of objects.
+        rounds: T, the number of rounds.
 
     Returns:
         (m,) chances.
@@ -421,8 +421,8 @@ def solve_game(rounds: int, peers: int, voters: int, direction: int) -> tuple[fl
     for the sizes that the checks use.
 
     Args:
-        rounds: T.
-        peers: P.
+        rounds: T, the number of rounds of the run.
+        peers: P, the number of peers.
         voters: Voters at the start, the hidden one among them.
         direction: 1 for the logarithm of the chance with the hidden voter divided by the chance
             without; -1 for the logarithm of the inverse ratio.

@@ -50,7 +50,7 @@ class HalfNoise(PRec):
 
 
 class NoSlack(PRec):
-    """The gates' threshold is P, without the slack for their noise."""
+    """The gates' threshold is the plan's number of peers, without the slack for their noise."""
 
     def _start_gate(self) -> GateRun | None:
         plan = self.plan

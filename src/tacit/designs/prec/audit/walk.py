@@ -8,8 +8,8 @@ replaced for the whole process, so walks must not run in several threads.
 
 Two walks on neighbouring patterns show the privacy loss of a client's whole view, and of each part
 of the proof: the gate's answers cost the gate's epsilon; the rounds cost their epsilon while P
-survivors, voters who count for the client, are left; and the chance of a draw from the output
-distribution with fewer survivors is at most delta.
+survivors are left; and the chance of a draw from the output distribution with fewer survivors is at
+most delta. Survivors are voters who count for the client, and P is the plan's number of peers.
 """
 
 from __future__ import annotations
@@ -384,7 +384,7 @@ class Pair:
     walks: Sequence[tuple[Walk, Walk]]
     """For each path, the walk with the hidden voter and the one without."""
     peers: int
-    """P of the proof."""
+    """P, the fewest survivors with which the proof bounds the loss of a round."""
 
     @property
     def loss_of_rounds(self) -> float:
@@ -473,7 +473,7 @@ def walk_pair(
         settings: Settings of the run.
         pattern: The pattern with the hidden voter.
         paths: Outputs for each client; None for all possible outputs.
-        peers: P of the proof; None for the peers of the settings' plan.
+        peers: `Pair.peers`; None for the peers of the settings' plan.
     """
     if paths is None:
         paths = list(product(range(pattern.answers.shape[1]), repeat=pattern.rounds))

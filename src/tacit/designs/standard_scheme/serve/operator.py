@@ -66,7 +66,7 @@ def read_disclosure(section: Section) -> tuple[DisclosureSettings, StandardSchem
     if section.values.get("service_sees_items") is not False:
         raise ConfigError(
             f"{TOML}: {section.name}.service_sees_items is not false. {CONDITION_OF_USE} Write  "
-            "service_sees_items = false  where the service does not."
+            "service_sees_items = false  if the service does not otherwise learn that."
         )
     settings = section.read_settings(DisclosureSettings)
     path = section.file_path("file")
