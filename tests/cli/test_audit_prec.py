@@ -10,14 +10,14 @@ from tacit.cli.app import main
 from tacit.designs.prec.audit import audits as bench
 from tacit.designs.prec.audit import exact_checks
 from tacit.designs.prec.audit.audits import published_claim
-from tacit.designs.prec.audit.exact_checks import CheckResult, changing_voters
+from tacit.designs.prec.audit.exact_checks import CheckResult, check_changing_voters
 
 
 @pytest.fixture
 def small(monkeypatch):
     """The published line, one check, one bug."""
     monkeypatch.setattr(bench, "CLAIMS", {"published": (published_claim,), "sound": ()})
-    monkeypatch.setattr(exact_checks, "checks", lambda **_: (changing_voters,))
+    monkeypatch.setattr(exact_checks, "checks", lambda **_: (check_changing_voters,))
     monkeypatch.setattr(bench, "BUGS", bench.BUGS[5:6])
 
 

@@ -74,7 +74,7 @@ def test_same_seed_same_world():
 
 def test_crowds_are_unequal_and_stay_in_the_cube():
     """With crowds, contexts are in the cube, and some quarter holds far more than its share."""
-    points = contexts(4000, 2, groups=5, seed=0)
+    points = contexts(4000, 2, clusters=5, seed=0)
     assert points.min() >= 0
     assert points.max() <= 1
     quarters = np.bincount((points > 0.5).astype(int) @ [1, 2], minlength=4)

@@ -73,7 +73,7 @@ def test_pairs_are_not_asked_for_beside_what_people_teach(people, number, asks):
     model = Private(500.0, consented=agreed).fit(people)
     assert model.released_.mode == "taste"
     assert model.released_.has_pairs is asks
-    assert model.fitted_.consenting == (0 if asks else 16)
+    assert model.fitted_.n_consenting == (0 if asks else 16)
 
 
 def test_fewer_than_sixteen_people_teach_nothing():
@@ -127,7 +127,7 @@ def test_under_a_plan_they_give_lists_alone(people, consenting):
     assert model.fitted_.dense_columns == 0
     assert model.released_.consented is not None
     model = Private(previous=model, mode="taste", consented=consenting[:30]).fit(people)
-    assert model.fitted_.consenting == 30
+    assert model.fitted_.n_consenting == 30
     assert model.released_.consented is not None
 
 
@@ -149,7 +149,7 @@ def test_answers_are_no_ids(people, consented):
 def test_arrays_of_ids(people, consenting):
     """An array names the same people as a list."""
     model = Private(8.0, mode="taste", consented=np.array(consenting)).fit(people)
-    assert model.fitted_.consenting == len(consenting)
+    assert model.fitted_.n_consenting == len(consenting)
     assert "<40 people>" in repr(model)
 
 

@@ -177,11 +177,11 @@ def test_a_table_of_tastes_is_the_regression_without_each_rating():
             if place >= 0:
                 others = np.arange(len(places)) != j
                 scaled = loaded[others] / variances[others, None]
-                whole = scaled.T @ loaded[others] + np.diag([known.level, 1, 1])
+                whole = scaled.T @ loaded[others] + np.diag([known.level_precision, 1, 1])
                 found = np.linalg.solve(whole, scaled.T @ rest[others])
                 expected[place] = weight * (rest[j] - found[0]) * found[1:]
                 moment += weight * np.outer(found[1:], found[1:])
-        expected[8:] = known.moment * moment
+        expected[8:] = known.moment_weight * moment
         np.testing.assert_allclose(one_table(rows, known, person), expected, atol=1e-10)
 
 

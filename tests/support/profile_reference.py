@@ -181,7 +181,7 @@ def star_table(rows: StarRows, u: int, known: StarTable) -> tuple[Floats, Ints]:
     values, places = np.zeros(count * k), np.zeros(count, np.int64)
     row[0] = 1.0
     for a in range(width):
-        left[a, a] = 1.0 if a else known.level
+        left[a, a] = 1.0 if a else known.level_precision
         left[a, width + a] = 1.0
     inside = 0
     for j in range(rows.offsets[u], rows.offsets[u + 1]):
@@ -232,7 +232,7 @@ def star_table(rows: StarRows, u: int, known: StarTable) -> tuple[Floats, Ints]:
     if size:
         for a in range(k):
             for b in range(k):
-                values[size * k + b] = known.moment * moment[a, b]
+                values[size * k + b] = known.moment_weight * moment[a, b]
             places[size] = len(known.variances) + a
             size += 1
     return values[: size * k].reshape(size, k), places[:size]

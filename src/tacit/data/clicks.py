@@ -145,7 +145,7 @@ def generate(
     )
 
 
-def contexts(count: int, dimension: int, *, seed: int, groups: int = 0) -> Floats:
+def contexts(count: int, dimension: int, *, seed: int, clusters: int = 0) -> Floats:
     """Draw contexts in the cube [0, 1]^d, uniformly or in clusters.
 
     A cluster is a normal distribution around a random centre, clipped to the cube. The share of
@@ -155,7 +155,7 @@ def contexts(count: int, dimension: int, *, seed: int, groups: int = 0) -> Float
         count: Number of contexts.
         dimension: Number d of features.
         seed: Seed of the draws.
-        groups: Number of clusters; 0: uniform contexts.
+        clusters: Number of clusters; 0: uniform contexts.
 
     Returns:
         (count, dimension) contexts.
@@ -163,12 +163,12 @@ def contexts(count: int, dimension: int, *, seed: int, groups: int = 0) -> Float
     Raises:
         ConfigError: A number is too small.
     """
-    if count < 0 or dimension < 1 or groups < 0:
+    if count < 0 or dimension < 1 or clusters < 0:
         raise ConfigError("Contexts are 0 or more, of at least one feature, in 0 or more clusters.")
     generator = np.random.default_rng(seed)
-    if groups == 0:
+    if clusters == 0:
         return generator.random((count, dimension))
-    shares = 1 / np.arange(1, groups + 1)
-    centres = generator.random((groups, dimension))
-    clusters = generator.choice(groups, size=count, p=shares / shares.sum())
-    return np.clip(generator.normal(centres[clusters], CLUSTER_SPREAD), 0.0, 1.0)
+    shares = 1 / np.arange(1, clusters + 1)
+    centres = generator.random((clusters, dimension))
+    cluster_of_context = generator.choice(clusters, size=count, p=shares / shares.sum())
+    return np.clip(generator.normal(centres[cluster_of_context], CLUSTER_SPREAD), 0.0, 1.0)

@@ -68,7 +68,7 @@ def fitted_to_parts(fitted: FittedLists) -> tuple[dict[str, Any], dict[str, NDAr
         "usefulness": asdict(released.usefulness),
         "deviation": released.deviation,
         "dense_columns": fitted.dense_columns,
-        "consenting": fitted.consenting,
+        "consenting": fitted.n_consenting,
         **items_to_header(fitted.item_ids, fitted.titles),
         "context_titles": _context_titles(fitted),
         "details": details,
@@ -129,7 +129,7 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         titles=titles_from_header(header) | _titles_of_context(header),
         details=details_from_parts(history_ids, header["details"], arrays),
         dense_columns=count_from_header(header["dense_columns"]),
-        consenting=int(header["consenting"]),
+        n_consenting=int(header["consenting"]),
         plan=plan_state,
     )
     if not set(fitted.assumed_public) <= set(CONDITIONS):

@@ -151,7 +151,7 @@ class FittedLists:
     """Categories, prices and pictures of items, for display."""
     dense_columns: int = 0
     """Number of dense features, which come last."""
-    consenting: int = 0
+    n_consenting: int = 0
     """Number of people who agreed not to be protected and were learned from."""
     plan: PlanState | None = None
     """State from which the next fit of the plan continues; None: the fit is in no plan."""
@@ -474,6 +474,6 @@ def _fitted_lists(
         titles=titles_of(catalogue),
         details=read_details(catalogue),
         dense_columns=prepared.dense_columns,
-        consenting=prepared.count_consenting(),
+        n_consenting=prepared.count_consenting(),
         plan=plan,
     )

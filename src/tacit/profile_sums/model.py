@@ -129,7 +129,7 @@ class PrivateLists(base.ItemRecommender):
     @property
     def consenting_people_(self) -> int:
         """Number of people who agreed not to be protected and were learned from."""
-        return self.fitted_.consenting
+        return self.fitted_.n_consenting
 
     def fit(self, ratings: RatingsSource, y: None = None) -> Self:
         """Fit the model to everybody's ratings.
@@ -410,7 +410,7 @@ class PrivateLists(base.ItemRecommender):
             self.settings_.delta,
             usefulness=usefulness,
             planned=fitted.planned_fits,
-            consenting=fitted.consenting,
+            consenting=fitted.n_consenting,
             lifetime=fitted.lifetime,
             has_pairs=fitted.released.has_pairs,
         )

@@ -57,7 +57,7 @@ class Service:
         ledger = open_ledger(settings.ledger, second=settings.second, patience=patience)
         try:
             _open_budgets(ledger, deployment)
-            _check_stored(ledger, deployment)
+            _check_balances_and_states(ledger, deployment)
         except BaseException:
             ledger.close()
             raise
@@ -101,12 +101,12 @@ def _open_budgets(ledger: Ledger, deployment: Deployment) -> None:
             except CapChanged:
                 raise ConfigError(
                     f"{TOML}: the budget of {holder.name} was opened with another epsilon "
-                    "or delta than its settings give now, and a budget is for life. Put them back, "
-                    "or rename its section."
+                    "or delta than its settings give now, and a budget is for life. Restore "
+                    "them, or rename its section."
                 ) from None
 
 
-def _check_stored(ledger: Ledger, deployment: Deployment) -> None:
+def _check_balances_and_states(ledger: Ledger, deployment: Deployment) -> None:
     """Check that the stored budgets and states of each thing fit its present settings.
 
     Raises:

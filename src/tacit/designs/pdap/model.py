@@ -47,8 +47,8 @@ class _CheckedLog(NamedTuple):
 class PDap:
     """A contextual bandit that learns each visit once, through sums with noise.
 
-    Visits are grouped in epochs. The sums of an epoch are released when it ends, and choices depend
-    on released sums alone.
+    Visits are grouped in epochs. The sums of an epoch are released when it ends, and later choices
+    use what was learned through released sums alone.
 
     Attributes:
         epsilon: nats of one visit, also of one row of a log.

@@ -91,7 +91,7 @@ def plan(settings: PlanSettings, run: Run) -> Result:
     proven = planned["epsilon_proven"]
     epsilon_table = Table(
         "",
-        ("epsilon of one voter's whole history", "nats", "known as"),
+        ("epsilon of one voter's whole history", "nats", "kind of number"),
         [
             ("with a gate, whose own epsilon is not counted", proven["floor"], basis["floor"]),
             ("without a gate, promise kept", proven["promise"], basis["promise"]),

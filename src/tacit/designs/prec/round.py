@@ -2,10 +2,7 @@
 
 Source     Gilbert, Liu, Yu (2015), UpdateWeight of p-REC: creditD, creditR and weight of a voter.
 Names      A voter who has left keeps a row of each array, so `rows` is the number of all voters who
-           ever joined. A voter "counts" for a client while their weight is 1. D is the number of
-           rounds in which a client may like several objects, R the number of votes that a peer may
-           cast on objects that the client dislikes; both determine a voter's first credits
-           (`engine.votes`).
+           ever joined. A voter "counts" for a client while their weight is 1.
 """
 
 from __future__ import annotations
@@ -59,8 +56,8 @@ class Block:
 
         Args:
             voters: How many voters have a row.
-            diversity: D.
-            radius: R.
+            diversity: D, the number of rounds in which a client may like several objects.
+            radius: R, the number of votes of a peer for objects that the client dislikes.
         """
         self._credit = make_empty_credits(voters, diversity=diversity, radius=radius)
         self._byte_states: States | None = None

@@ -88,7 +88,7 @@ def _gather_evidence(
     for an item outside the tables, l_j is [1, 0 .. 0] and s_j is 1. `lines` and `line_of` are those
     of `_add_tables`.
 
-        gram     = diag(released.level, 1 .. 1) + sum_j l_j l_j' / s_j
+        gram     = diag(released.level_precision, 1 .. 1) + sum_j l_j l_j' / s_j
         evidence = sum_j l_j deviation_j / s_j
 
     Returns:
@@ -99,7 +99,7 @@ def _gather_evidence(
         evidence[a] = 0.0
         for b in range(_ROW_WIDTH):
             gram[a, b] = 0.0
-        gram[a, a] = 1.0 if a else released.level
+        gram[a, a] = 1.0 if a else released.level_precision
     rated = 0
     for j in range(rows.offsets[u], rows.offsets[u + 1]):
         place, deviation = rows.places[j], rows.deviations[j]
@@ -154,7 +154,7 @@ def add_star_factors(rows: StarRows, released: StarTable, clip: ClipRule, total:
         misfit_j  = (deviation_j - l_j' m) / max(s_j - l_j' P l_j, s_j / 1000)
         tastes_-j = m - P l_j misfit_j                        (level first, then k tastes t_-j)
         item j:    (deviation_j - level_-j) t_-j / sqrt(n)    (k,)
-        k rows:    moment * sum_j t_-j t_-j' / sqrt(n)        (k, k)
+        k rows:    released.moment_weight * sum_j t_-j t_-j' / sqrt(n)        (k, k)
 
     n is the number of the person's ratings of items in the tables, and j runs over these.
 
@@ -245,7 +245,7 @@ def _add_tables(rows: Any, released: Any, lines: Any, line_of: Any, clip: Any, t
             rows_filled += 1
         for a in range(k):
             for b in range(k):
-                values[rows_filled * k + b] = released.moment * moment[a, b + 1]
+                values[rows_filled * k + b] = released.moment_weight * moment[a, b + 1]
             places[rows_filled] = len(released.variances) + a
             rows_filled += 1
         clip_person(values, rows_filled * k, clip)

@@ -98,7 +98,7 @@ class StarTable(NamedTuple):
     """(items, k) change of a rating per unit of each taste; k is at most `MOST_TASTES`."""
     variances: Any
     """(items,) variance of a rating around what its loadings explain."""
-    level: float
+    level_precision: float
     """1 divided by the variance of people's levels; a level says how mildly a person rates."""
-    moment: float
+    moment_weight: float
     """Factor of the rows of second moments in a person's table."""

@@ -306,7 +306,7 @@ def test_regret_of_cells_is_parted_by_what_a_visit_was_for():
 def test_a_world_in_clusters_differs_from_a_uniform_one():
     """--groups reaches the visitors: they are those of three clusters."""
     clustered = generate_contexts(replace(SMALL, groups=3, dimensions=2), 200, 1)
-    assert np.array_equal(clustered, clicks.contexts(200, 2, seed=1, groups=3))
+    assert np.array_equal(clustered, clicks.contexts(200, 2, seed=1, clusters=3))
     assert not np.array_equal(clustered, clicks.contexts(200, 2, seed=1))
 
 

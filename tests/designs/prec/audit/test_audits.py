@@ -13,8 +13,8 @@ from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit.audits import CLAIMS, features, published_claim, sound_claim
 from tacit.designs.prec.audit.exact_checks import (
     CheckResult,
-    colluding_clients,
-    hostile_views,
+    check_colluding_clients,
+    check_hostile_views,
     settings_for,
 )
 from tacit.designs.prec.audit.planted_bugs import BUGS
@@ -101,7 +101,7 @@ def test_the_bound_of_a_bug_is_a_loss():
 
 def test_results_say_what_is_a_loss():
     """The deltas and the chance of a draw below P are no losses."""
-    results = require_any([*hostile_views(PRec, instances=2), *colluding_clients(PRec)])
+    results = require_any([*check_hostile_views(PRec, instances=2), *check_colluding_clients(PRec)])
     probabilities = {result.check for result in results if not result.is_loss}
     assert probabilities == {
         "hostile, gate 3: delta in all",

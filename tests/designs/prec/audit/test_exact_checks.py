@@ -15,15 +15,15 @@ from tacit.designs.prec.audit.exact_checks import (
     PEERS,
     CheckResult,
     chances,
-    changing_voters,
-    colluding_clients,
-    hostile_patterns,
-    hostile_views,
+    check_changing_voters,
+    check_colluding_clients,
+    check_hostile_views,
+    check_views_without_gate,
+    check_worst_patterns,
+    make_hostile_patterns,
     settings_for,
     solve_game,
     stage_game,
-    views_without_gate,
-    worst_patterns,
 )
 from tacit.designs.prec.audit.walk import (
     follow_last_voter,
@@ -39,12 +39,12 @@ from tests.support.seen import require_any
 @pytest.mark.parametrize(
     "check",
     [
-        worst_patterns,
-        partial(hostile_views, instances=4),
-        partial(hostile_views, gate_epsilon=0.3, instances=4),
-        views_without_gate,
-        changing_voters,
-        colluding_clients,
+        check_worst_patterns,
+        partial(check_hostile_views, instances=4),
+        partial(check_hostile_views, gate_epsilon=0.3, instances=4),
+        check_views_without_gate,
+        check_changing_voters,
+        check_colluding_clients,
     ],
 )
 def test_the_shipped_curator_holds(check):
@@ -88,7 +88,7 @@ def test_gates_are_read_as_the_mechanisms_are():
 def test_views_are_whole():
     """127 views of six rounds of two objects, of chance 1 together."""
     wanted = settings_for(3.0)
-    votes = hostile_patterns(wanted, 1)[0]
+    votes = make_hostile_patterns(wanted, 1)[0]
     found = views(walk_paths(PRec, wanted, votes, list(product((0, 1), repeat=6))))
     assert len(found) == 127
     assert sum(found.values()) == pytest.approx(1, abs=1e-9)

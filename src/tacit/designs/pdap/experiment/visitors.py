@@ -25,4 +25,4 @@ def generate_contexts(world: World, count: int, seed: int) -> NDArray[np.float64
     """Generate contexts of `count` visitors of a world: (count, dimensions) in [0, 1]."""
     if world.features:
         return reduced_contexts(count, world.features, world.dimensions, seed=seed)
-    return clicks.contexts(count, world.dimensions, seed=seed, groups=world.groups)
+    return clicks.contexts(count, world.dimensions, seed=seed, clusters=world.groups)

@@ -38,9 +38,9 @@ _ROUNDS = 20
 """Rounds of the published claim; the sound claim has half as many."""
 _PEERS = 100
 """P, the number of peers, in both claims."""
-_UNIT: dict[str, Any] = {"unit": "vote history", "adjacency": "add or remove"}
-_MATCHES = "recommendations that are their votes"
-"""Feature of a view: how many recommendations are the hidden voter's votes."""
+_ADJACENCY: dict[str, Any] = {"unit": "vote history", "adjacency": "add or remove"}
+_MATCHES = "recommendations that the hidden voter votes for"
+"""Feature of a view: in how many rounds the recommendation is the hidden voter's vote."""
 _STOP = "rounds until the gate shuts"
 """Feature of a view: in how many rounds the gate was open."""
 
@@ -123,7 +123,7 @@ def published_claim() -> AuditedClaim:
         "one voter, no peers", settings, pattern, pair.loss_of_rounds, _MATCHES, chances
     )
     claim = eps_tight(2, _ROUNDS, 0, 0, _PEERS)
-    return AuditedClaim("p-rec-published", claim, (check,), published=True, **_UNIT)
+    return AuditedClaim("p-rec-published", claim, (check,), published=True, **_ADJACENCY)
 
 
 def _binomial(chance: float) -> Chances:
@@ -158,7 +158,7 @@ def sound_claim(epsilon: float) -> AuditedClaim:
     )
     loss = least_epsilon(*chances, plan.delta)
     check = _sampled_check("all vote alike", settings, pattern, loss, _STOP, chances, plan.delta)
-    return AuditedClaim("p-rec-sound", epsilon, (check,), delta=plan.delta, **_UNIT)
+    return AuditedClaim("p-rec-sound", epsilon, (check,), delta=plan.delta, **_ADJACENCY)
 
 
 CLAIMS: Mapping[str, tuple[Callable[[], AuditedClaim], ...]] = {

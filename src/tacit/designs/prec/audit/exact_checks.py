@@ -1,10 +1,10 @@
 """Checks of p-REC that compute losses exactly: of single transcripts, all views, worst cases.
 
-Every check but `views_without_gate` runs on the curator's class that it is given, so that it can
-also be run on a faulty one. Below the checks are the patterns of votes that they use, the output
-distribution as the paper prints it, and a game against this distribution that finds the worst case.
-The distribution and the game share no code with the design. Source: Gilbert, Liu, Yu: On
-differentially private online collaborative recommendation systems (2015).
+Every check but `check_views_without_gate` runs on the curator's class that it is given, so that it
+can also be run on a faulty one. Below the checks are the patterns of votes that they use, the
+output distribution as the paper prints it, and a game against this distribution that finds the
+worst case. The distribution and the game share no code with the design. Source: Gilbert, Liu, Yu:
+On differentially private online collaborative recommendation systems (2015).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _GAME_ROUNDS = 100
 _GAME_VOTERS = 60
 """Voters at the start of these games."""
 _LEAST_LOSS = 0.1
-"""Nats that a pattern of `changing_voters` has to leak, or its check is too weak."""
+"""Nats that a pattern of `check_changing_voters` has to leak, or its check is too weak."""
 _TOLERANCE = 1e-9
 """Relative error of a loss that is computed in floats."""
 _SEED = 17
@@ -92,7 +92,7 @@ def settings_for(gate_epsilon: float, *, rounds: int = 6) -> PRecSettings:
     return PRecSettings(rounds, objects=2, voters=80, peers=PEERS, epsilon=epsilon, delta=5e-3)
 
 
-def worst_patterns(curator_class: type[PRec]) -> list[CheckResult]:
+def check_worst_patterns(curator_class: type[PRec]) -> list[CheckResult]:
     """Check the worst votes and answers, whose loss has to reach the bound of the rounds.
 
     `solve_game` finds them for two objects, T = 100, 60 voters and both directions of the loss. The
@@ -119,10 +119,10 @@ def worst_patterns(curator_class: type[PRec]) -> list[CheckResult]:
     return [CheckResult(name, instances=2, largest=largest, allowed=bound, at_least=least)]
 
 
-def hostile_views(
+def check_hostile_views(
     curator_class: type[PRec], gate_epsilon: float = 3.0, instances: int = 60
 ) -> list[CheckResult]:
-    """Check all views of 6 rounds of hostile clients (`hostile_patterns`).
+    """Check all views of 6 rounds of hostile clients (`make_hostile_patterns`).
 
     Four values are compared with what the plan allows: the delta of the whole view at the plan's
     epsilon, the loss of the gate, the loss of the rounds, and the chance of a draw with fewer than
@@ -135,7 +135,7 @@ def hostile_views(
     """
     settings = settings_for(gate_epsilon)
     plan = settings.plan
-    patterns = hostile_patterns(settings, instances)
+    patterns = make_hostile_patterns(settings, instances)
     pairs = [walk_pair(curator_class, settings, pattern) for pattern in patterns]
     largest = {
         "delta in all": max(least_delta(*pair.views(), plan.epsilon) for pair in pairs),
@@ -157,8 +157,8 @@ def hostile_views(
     return results
 
 
-def views_without_gate(_: type[PRec]) -> list[CheckResult]:
-    """Check that the patterns of `hostile_views` are hostile, on the shipped curator.
+def check_views_without_gate(_: type[PRec]) -> list[CheckResult]:
+    """Check that the patterns of `check_hostile_views` are hostile, on the shipped curator.
 
     Without a gate, the delta of at least one of twelve patterns has to be ten times the delta that
     the plan with a gate allows, or more. The argument has no effect.
@@ -166,7 +166,7 @@ def views_without_gate(_: type[PRec]) -> list[CheckResult]:
     settings = settings_for(3.0)
     without_gate = PRecSettings(rounds=6, objects=2, voters=80, peers=PEERS, variant="published")
     delta = 0.0
-    for pattern in hostile_patterns(settings, 12):
+    for pattern in make_hostile_patterns(settings, 12):
         views = walk_pair(PRec, without_gate, pattern, peers=PEERS).views()
         delta = max(delta, least_delta(*views, settings.plan.epsilon))
     least = 10 * settings.plan.delta
@@ -177,10 +177,13 @@ def views_without_gate(_: type[PRec]) -> list[CheckResult]:
     return [result]
 
 
-def changing_voters(curator_class: type[PRec]) -> list[CheckResult]:
+def check_changing_voters(curator_class: type[PRec]) -> list[CheckResult]:
     """Check runs in which new voters join in every round, and runs in which most voters abstain."""
     results = []
-    for name, pattern in (("newcomers", refilled_voters(12)), ("abstainers", rare_voters(12))):
+    for name, pattern in (
+        ("newcomers", make_pattern_of_newcomers(12)),
+        ("abstainers", make_pattern_of_abstainers(12)),
+    ):
         settings = PRecSettings(
             rounds=12, objects=2, voters=pattern.votes.shape[1], peers=PEERS, delta=1e-3
         )
@@ -193,7 +196,7 @@ def changing_voters(curator_class: type[PRec]) -> list[CheckResult]:
     return results
 
 
-def colluding_clients(curator_class: type[PRec]) -> list[CheckResult]:
+def check_colluding_clients(curator_class: type[PRec]) -> list[CheckResult]:
     """Check two clients who share their views: they may learn twice what one card allows.
 
     All views of 3 rounds have to stay within twice the epsilon and delta of one client. The loss of
@@ -201,7 +204,7 @@ def colluding_clients(curator_class: type[PRec]) -> list[CheckResult]:
     """
     settings = settings_for(0.5, rounds=3)
     largest_delta = 0.0
-    for pattern in hostile_patterns(settings, 8, rounds=3):
+    for pattern in make_hostile_patterns(settings, 8, rounds=3):
         with_voter, without_voter = walk_pair(curator_class, settings, pattern).views()
         views_with_voter = _views_of_two_clients(with_voter)
         views_without_voter = _views_of_two_clients(without_voter)
@@ -251,11 +254,12 @@ def _views_of_two_clients(views: Views) -> dict[Hashable, float]:
     return chances
 
 
-def hostile_patterns(settings: PRecSettings, instances: int, rounds: int = 6) -> list[Pattern]:
+def make_hostile_patterns(settings: PRecSettings, instances: int, rounds: int = 6) -> list[Pattern]:
     """Make patterns of hostile clients, most of whom have few peers or none.
 
     Two thirds have 0 to 29 voters besides the hidden one, a third has about as many as the gate's
-    threshold. Every sixth is a `dropped_voter`, the others are drawn by `hostile_pattern`.
+    threshold. Every sixth is made by `make_pattern_of_dropped_voter`, the others by
+    `draw_hostile_pattern`.
 
     Args:
         settings: Settings with a gate.
@@ -273,29 +277,29 @@ def hostile_patterns(settings: PRecSettings, instances: int, rounds: int = 6) ->
         if number % 3 == 0:
             others = near_threshold[number // 3 % len(near_threshold)]
         if number % 6 == 3:
-            patterns.append(dropped_voter(others, rounds))
+            patterns.append(make_pattern_of_dropped_voter(others, rounds))
         else:
-            patterns.append(hostile_pattern(rng, others, rounds))
+            patterns.append(draw_hostile_pattern(rng, others, rounds))
     return patterns
 
 
 def checks(*, short: bool = False) -> tuple[Check, ...]:
-    """List the exact checks: those of the sound variant, and `views_without_gate`.
+    """List the exact checks: those of the sound variant, and `check_views_without_gate`.
 
     Args:
         short: Whether to use fewer hostile clients.
     """
     return (
-        worst_patterns,
-        partial(hostile_views, instances=12 if short else 60),
-        partial(hostile_views, gate_epsilon=0.3, instances=12),
-        views_without_gate,
-        changing_voters,
-        colluding_clients,
+        check_worst_patterns,
+        partial(check_hostile_views, instances=12 if short else 60),
+        partial(check_hostile_views, gate_epsilon=0.3, instances=12),
+        check_views_without_gate,
+        check_changing_voters,
+        check_colluding_clients,
     )
 
 
-def hostile_pattern(rng: np.random.Generator, others: int, rounds: int) -> Pattern:
+def draw_hostile_pattern(rng: np.random.Generator, others: int, rounds: int) -> Pattern:
     """Draw a pattern of two objects in which other voters agree more or less with the hidden voter.
 
     The client likes what the hidden voter votes for. In half of the patterns there is a round from
@@ -317,7 +321,7 @@ def hostile_pattern(rng: np.random.Generator, others: int, rounds: int) -> Patte
     return make_pattern(np.column_stack([votes, hidden_votes]), answers)
 
 
-def refilled_voters(rounds: int) -> Pattern:
+def make_pattern_of_newcomers(rounds: int) -> Pattern:
     """Make a pattern in which twelve new voters join in every round after the first.
 
     In the first round there are 24 voters besides the hidden one. Twelve of them vote for the
@@ -330,7 +334,7 @@ def refilled_voters(rounds: int) -> Pattern:
     return _follow_second_object(np.tile(votes, (rounds, 1)), first_rounds)
 
 
-def rare_voters(rounds: int) -> Pattern:
+def make_pattern_of_abstainers(rounds: int) -> Pattern:
     """Make a pattern with 240 voters besides the hidden one, most of whom abstain.
 
     In each round another twelve of them vote, six for each object. There are at most 20 rounds.
@@ -354,7 +358,7 @@ def _follow_second_object(votes: Positions, first_rounds: Positions) -> Pattern:
     return replace(pattern, first_rounds=np.append(first_rounds, 1))
 
 
-def dropped_voter(others: int, rounds: int) -> Pattern:
+def make_pattern_of_dropped_voter(others: int, rounds: int) -> Pattern:
     """Make a pattern whose hidden voter loses their credit in the first round.
 
     The client likes the first object in every round, and all other voters vote for it. So does the

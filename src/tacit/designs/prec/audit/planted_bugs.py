@@ -17,9 +17,9 @@ from tacit.auditing.claims import Tool
 from tacit.designs.prec import Entry, PRec
 from tacit.designs.prec.audit.exact_checks import (
     Check,
-    changing_voters,
-    hostile_views,
-    worst_patterns,
+    check_changing_voters,
+    check_hostile_views,
+    check_worst_patterns,
 )
 from tacit.designs.prec.clients import JoinedClient
 from tacit.designs.prec.gate import make_gate
@@ -170,8 +170,8 @@ class CuratorBug:
         return bool(not_held), max(losses_not_held, default=None)
 
 
-_VIEWS_AT_LARGE_GATE_EPSILON = partial(hostile_views, gate_epsilon=3.0, instances=6)
-_VIEWS_AT_SMALL_GATE_EPSILON = partial(hostile_views, gate_epsilon=0.3, instances=4)
+_VIEWS_AT_LARGE_GATE_EPSILON = partial(check_hostile_views, gate_epsilon=3.0, instances=6)
+_VIEWS_AT_SMALL_GATE_EPSILON = partial(check_hostile_views, gate_epsilon=0.3, instances=4)
 
 # Each bug, and the check that has to detect it
 BUGS = (
@@ -179,8 +179,8 @@ BUGS = (
     CuratorBug("slack forgotten", NoSlack, _VIEWS_AT_SMALL_GATE_EPSILON),
     CuratorBug("gate asked after the draw", GateAfterDraw, _VIEWS_AT_LARGE_GATE_EPSILON),
     CuratorBug("a fresh gate before every round", NewGateEachRound, _VIEWS_AT_LARGE_GATE_EPSILON),
-    CuratorBug("drawn again when asked again", RepeatedDraw, worst_patterns),
-    CuratorBug("a dislike costs nobody", DislikeIsFree, changing_voters),
-    CuratorBug("newcomers count at once", NewcomersCount, changing_voters),
-    CuratorBug("abstainers left out of the shares", AbstainersLeftOut, changing_voters),
+    CuratorBug("drawn again when asked again", RepeatedDraw, check_worst_patterns),
+    CuratorBug("a dislike costs nobody", DislikeIsFree, check_changing_voters),
+    CuratorBug("newcomers count at once", NewcomersCount, check_changing_voters),
+    CuratorBug("abstainers left out of the shares", AbstainersLeftOut, check_changing_voters),
 )

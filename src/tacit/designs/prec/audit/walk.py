@@ -48,7 +48,8 @@ _MOST_LOSS = 256.0
 _HALVINGS = 60
 """Steps of the bisection in `least_epsilon`: they leave an interval of 2^-52 nats."""
 _RUN_NUMBER = 1
-"""Number of every run, so that abstainers have the same votes in neighbouring patterns."""
+"""Number of every run. The votes that voters get when they abstain depend on it, so these are the
+same in neighbouring patterns."""
 
 
 @dataclass(frozen=True, eq=False)
