@@ -75,7 +75,7 @@ def _scan_row(scores: Any, values: Any, places: Any) -> int:
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
-def scan_scores(scores: Any, offsets: Any, excluded: Any, places: Any, best: Any) -> None:
+def scan_scores(scores: Any, offsets: Any, excluded: Any, places: Any, best_scores: Any) -> None:
     """Make the lists of a block of people; lists of fewer than n items are not filled.
 
     Args:
@@ -83,7 +83,7 @@ def scan_scores(scores: Any, offsets: Any, excluded: Any, places: Any, best: Any
         offsets: (people + 1,) where each person's items begin in `excluded`.
         excluded: Places of the items to leave out, one person's after the other's.
         places: (people, n) filled with the places of the lists.
-        best: (people, n) filled with the scores of the lists.
+        best_scores: (people, n) filled with the scores of the lists.
     """
     n = places.shape[1]
     row = np.empty(scores.shape[1], scores.dtype)
@@ -94,7 +94,7 @@ def scan_scores(scores: Any, offsets: Any, excluded: Any, places: Any, best: Any
         row[excluded[offsets[u] : offsets[u + 1]]] = -np.inf
         if _scan_row(row, row_scores, row_places) == n:
             places[u] = row_places
-            best[u] = row_scores
+            best_scores[u] = row_scores
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -106,7 +106,7 @@ def scan_products(
     offsets: Any,
     excluded: Any,
     places: Any,
-    best: Any,
+    best_scores: Any,
 ) -> None:
     """Make the lists of a block of people from rounded products.
 
@@ -123,7 +123,7 @@ def scan_products(
         excluded: Places of the items to leave out, one person's after the other's.
         places: (people, n) filled with the places of the lists. The entries after the last item of
             a list stay as they were.
-        best: (people, n) filled with the scores of the lists, in the same way.
+        best_scores: (people, n) filled with the scores of the lists, in the same way.
     """
     n = places.shape[1]
     approximate_scores = np.empty(n, scores.dtype)
@@ -149,5 +149,5 @@ def scan_products(
                         product = 0.0
                         for c in range(items.shape[1]):
                             product += people[u, c] * items[start + j, c]
-                        if listed < n or product > best[u, n - 1]:
-                            listed = _insert(product, start + j, listed, best[u], places[u])
+                        if listed < n or product > best_scores[u, n - 1]:
+                            listed = _insert(product, start + j, listed, best_scores[u], places[u])

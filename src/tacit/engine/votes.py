@@ -167,23 +167,24 @@ def check(votes: Votes, alive: Words | States, *, is_one_client: bool = False) -
         )
 
 
-def check_charges(diverse: Words, radius: Words) -> None:
+def check_charges(loses_diversity: Words, loses_radius: Words) -> None:
     """Check that the charges of creditD and of creditR fit each other.
 
     Args:
-        diverse: (objects,) bit c is set if client c charges the object's voters one creditD.
-        radius: (objects,) bit c is set if client c charges the object's voters one creditR.
+        loses_diversity: (objects,) bit c is set if the object's voters lose one creditD with
+            client c.
+        loses_radius: (objects,) bit c is set if the object's voters lose one creditR with client c.
 
     Raises:
         DataError: The arrays differ in length, or a client charges an object's voters both credits.
     """
-    if diverse.shape != radius.shape:
+    if loses_diversity.shape != loses_radius.shape:
         raise DataError(
             "charges of creditD and of creditR are for different numbers of objects",
-            found=(diverse.shape, radius.shape),
+            found=(loses_diversity.shape, loses_radius.shape),
             expected="two arrays of one length",
         )
-    if np.any(diverse & radius):
+    if np.any(loses_diversity & loses_radius):
         raise DataError(
             "a client's answer costs the voters of an object both credits",
             expected="for each client, no object in both arrays",

@@ -161,7 +161,7 @@ def _count_chunk(
 
 @_compiled
 def _keep_and_tally(
-    last: Any, kept: Any, votes: Any, alive: Any, small: Any, filled: Any, wide: Any
+    last_votes: Any, kept: Any, votes: Any, alive: Any, small: Any, filled: Any, wide: Any
 ) -> Any:
     """Update `alive` by the last round and count this round's votes.
 
@@ -175,7 +175,7 @@ def _keep_and_tally(
     are_known = True
     some_votes, some_words = np.empty(_CHUNK, votes.dtype), np.empty(_CHUNK, np.uint64)
     for begin in range(0, len(votes), _CHUNK):
-        last_chunk, chunk = last[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
+        last_chunk, chunk = last_votes[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
         words = alive[begin : begin + _CHUNK]
         if not _are_objects_known(last_chunk, len(kept)):
             return False, False
@@ -215,8 +215,8 @@ def _decrease(planes: Any, begin: int, hit: Any) -> None:
 @_compiled
 def _charge_chunk(
     votes: Any,
-    diverse: Any,
-    radius: Any,
+    loses_diversity: Any,
+    loses_radius: Any,
     both_planes: Any,
     radius_planes: Any,
     alive: Any,
@@ -228,8 +228,8 @@ def _charge_chunk(
 
     Args:
         votes: (voters of the chunk,) votes of the last round.
-        diverse: As in `charge_and_tally`.
-        radius: As in `charge_and_tally`.
+        loses_diversity: As in `charge_and_tally`.
+        loses_radius: As in `charge_and_tally`.
         both_planes: `Credits.both`, changed in place.
         radius_planes: `Credits.radius`, changed in place.
         alive: `Credits.alive`, changed in place.
@@ -243,9 +243,9 @@ def _charge_chunk(
         vote = np.uint64(votes[i])
         # A creditR less lowers both numbers, creditR - 1 and creditD + creditR - 1; a creditD less
         # lowers only the second.
-        disliked = radius[vote] & words[i]
+        disliked = loses_radius[vote] & words[i]
         radius_hits[i] = disliked
-        both_hits[i] = disliked | (diverse[vote] & words[i])
+        both_hits[i] = disliked | (loses_diversity[vote] & words[i])
     _decrease(radius_planes, begin, radius_hits)
     _decrease(both_planes, begin, both_hits)
     for i in range(len(words)):
@@ -254,9 +254,9 @@ def _charge_chunk(
 
 @_compiled
 def _charge_and_tally(
-    last: Any,
-    diverse: Any,
-    radius: Any,
+    last_votes: Any,
+    loses_diversity: Any,
+    loses_radius: Any,
     both_planes: Any,
     radius_planes: Any,
     alive: Any,
@@ -280,13 +280,13 @@ def _charge_and_tally(
     radius_hits, both_hits = np.empty(_CHUNK, np.uint64), np.empty(_CHUNK, np.uint64)
     some_votes, some_words = np.empty(_CHUNK, votes.dtype), np.empty(_CHUNK, np.uint64)
     for begin in range(0, len(votes), _CHUNK):
-        last_chunk, chunk = last[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
-        if not _are_objects_known(last_chunk, len(radius)):
+        last_chunk, chunk = last_votes[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
+        if not _are_objects_known(last_chunk, len(loses_radius)):
             return False, False
         _charge_chunk(
             last_chunk,
-            diverse,
-            radius,
+            loses_diversity,
+            loses_radius,
             both_planes,
             radius_planes,
             alive,
@@ -373,11 +373,11 @@ def _total_credit(planes: Any, alive: Any, add_one: bool, total: Any) -> None:
 
 
 @_compiled
-def _keep_one(last: Any, alive: Any, chosen: Any, liked: bool, votes: Any) -> Any:
+def _keep_one(last_votes: Any, alive: Any, chosen: Any, liked: bool, votes: Any) -> Any:
     """Update the states of one client's voters by the client's answer to the last round.
 
     Args:
-        last: (n,) votes of the last round.
+        last_votes: (n,) votes of the last round.
         alive: (n,) states, changed in place.
         chosen: The object that the client was given.
         liked: Whether the client liked it. If so, only voters who voted for it may still count; if
@@ -389,12 +389,12 @@ def _keep_one(last: Any, alive: Any, chosen: Any, liked: bool, votes: Any) -> An
     """
     largest = np.uint16(0)
     if liked:
-        for i in range(len(last)):
-            alive[i] &= np.uint8(last[i] == chosen)
+        for i in range(len(last_votes)):
+            alive[i] &= np.uint8(last_votes[i] == chosen)
             largest = max(largest, votes[i])
     else:
-        for i in range(len(last)):
-            alive[i] &= np.uint8(last[i] != chosen)
+        for i in range(len(last_votes)):
+            alive[i] &= np.uint8(last_votes[i] != chosen)
             largest = max(largest, votes[i])
     return largest
 
@@ -425,7 +425,13 @@ def _tally_one_client(votes: Any, alive: Any, counters: Any) -> None:
 
 @_compiled
 def _keep_and_tally_one(
-    last: Any, chosen: Any, liked: bool, votes: Any, alive: Any, has_answer: bool, counters: Any
+    last_votes: Any,
+    chosen: Any,
+    liked: bool,
+    votes: Any,
+    alive: Any,
+    has_answer: bool,
+    counters: Any,
 ) -> bool:
     """Update the states by the last round if there is an answer, and count this round's votes.
 
@@ -440,14 +446,16 @@ def _keep_and_tally_one(
         end = min(begin + _LONG_CHUNK, whole)
         chunk, states = votes[begin:end], alive[begin:end]
         if has_answer:
-            are_known = _keep_one(last[begin:end], states, chosen, liked, chunk) < counters.shape[1]
+            are_known = (
+                _keep_one(last_votes[begin:end], states, chosen, liked, chunk) < counters.shape[1]
+            )
         else:
             are_known = _are_objects_known(chunk, counters.shape[1])
         if not are_known:
             return False
         _tally_one_client(chunk, states, counters)
     if has_answer:
-        _keep_one(last[whole:], alive[whole:], chosen, liked, votes[whole:])
+        _keep_one(last_votes[whole:], alive[whole:], chosen, liked, votes[whole:])
     for i in range(whole, len(votes)):
         if votes[i] >= counters.shape[1]:
             return False
@@ -473,14 +481,14 @@ def tally_one(votes: Votes, alive: States, objects: int) -> Counts:
 
 
 def keep_and_tally_one(
-    last: Votes, chosen: int, liked: bool, votes: Votes, alive: States, objects: int
+    last_votes: Votes, chosen: int, liked: bool, votes: Votes, alive: States, objects: int
 ) -> Counts:
     """Update one client's voters by the client's answer to the last round, then count.
 
     There are no credits: voters who voted against the answer no longer count.
 
     Args:
-        last: (n,) votes of the last round; it is not checked that their objects exist.
+        last_votes: (n,) votes of the last round; it is not checked that their objects exist.
         chosen: The object that the client was given in the last round.
         liked: Whether the client liked it.
         votes: (n,) votes of this round.
@@ -494,12 +502,12 @@ def keep_and_tally_one(
         DataError: The type or length of an array is wrong, or a vote of this round is for no
             object.
     """
-    check(last, alive, is_one_client=True)
-    return _tally_one(last, chosen, liked, votes, alive, True, objects)
+    check(last_votes, alive, is_one_client=True)
+    return _tally_one(last_votes, chosen, liked, votes, alive, True, objects)
 
 
 def _tally_one(
-    last: Votes,
+    last_votes: Votes,
     chosen: int,
     liked: bool,
     votes: Votes,
@@ -510,10 +518,10 @@ def _tally_one(
     """Do what `keep_and_tally_one` does, or what `tally_one` does if there is no answer."""
     check(votes, alive, is_one_client=True)
     counters = np.zeros((4, objects), np.uint32)
-    last = np.ascontiguousarray(last)
+    last_votes = np.ascontiguousarray(last_votes)
     votes = np.ascontiguousarray(votes)
     are_known = _keep_and_tally_one(
-        last, np.uint16(chosen), liked, votes, alive, has_answer, counters
+        last_votes, np.uint16(chosen), liked, votes, alive, has_answer, counters
     )
     if not are_known:
         raise unknown_object_error(objects)
@@ -538,14 +546,16 @@ def tally(votes: Votes, alive: Words, objects: int) -> Counts:
     return keep_and_tally(votes, all_objects, votes, alive, objects)
 
 
-def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects: int) -> Counts:
+def keep_and_tally(
+    last_votes: Votes, kept: Words, votes: Votes, alive: Words, objects: int
+) -> Counts:
     """Update all clients' voters by the clients' answers to the last round, then count.
 
     There are no credits: a voter still counts for a client only if the client keeps the object that
     they voted for.
 
     Args:
-        last: (n,) votes of the last round.
+        last_votes: (n,) votes of the last round.
         kept: (objects of the last round,) bit c is set if client c keeps the object: after a like
             only this object, after a dislike all other objects.
         votes: (n,) votes of this round.
@@ -559,12 +569,12 @@ def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects
         DataError: The type or length of an array is wrong, or a vote of either round is for no
             object.
     """
-    check(last, alive)
+    check(last_votes, alive)
     check(votes, alive)
     counters = _make_counters(objects)
-    last = np.ascontiguousarray(last)
+    last_votes = np.ascontiguousarray(last_votes)
     votes = np.ascontiguousarray(votes)
-    last_known, known = _keep_and_tally(last, kept, votes, alive, *counters)
+    last_known, known = _keep_and_tally(last_votes, kept, votes, alive, *counters)
     if not (last_known and known):
         raise unknown_object_error(objects if last_known else len(kept))
     return _counts_by_client(counters)
@@ -578,20 +588,25 @@ def total_credit(credit: Credits) -> Counts:
 
 
 def charge_and_tally(
-    last: Votes, diverse: Words, radius: Words, votes: Votes, credit: Credits, objects: int
+    last_votes: Votes,
+    loses_diversity: Words,
+    loses_radius: Words,
+    votes: Votes,
+    credit: Credits,
+    objects: int,
 ) -> tuple[Counts, Counts]:
     """Charge the last round's voters, then count this round's votes and the credits.
 
-    A voter loses one creditD with each client whose bit is set, in `diverse`, for the object that
-    the voter voted for, and one creditR with each client whose bit is set for it in `radius`. Once
-    a voter's creditR or creditD + creditR with a client is 0, they no longer count for this client.
+    A voter for an object loses one creditD with each client whose bit is set for the object in
+    `loses_diversity`, and one creditR with each whose bit is set for it in `loses_radius`. Once a
+    voter's creditR or creditD + creditR with a client is 0, they no longer count for this client.
 
     Args:
-        last: (n,) votes of the last round.
-        diverse: (objects of the last round,) a bit for each client: after a like of an object, it
-            is set for all other objects.
-        radius: (objects of the last round,) a bit for each client: after a dislike of an object, it
-            is set for this object alone.
+        last_votes: (n,) votes of the last round.
+        loses_diversity: (objects of the last round,) a bit for each client: after a like of an
+            object, it is set for all other objects.
+        loses_radius: (objects of the last round,) a bit for each client: after a dislike of an
+            object, it is set for this object alone.
         votes: (n,) votes of this round.
         credit: The voters' credits, changed in place.
         objects: Number of objects of this round.
@@ -603,17 +618,19 @@ def charge_and_tally(
         DataError: The type or length of an array is wrong, an object costs a client's voters both
             kinds of credit, or a vote of either round is for no object.
     """
-    check(last, credit.alive)
+    check(last_votes, credit.alive)
     check(votes, credit.alive)
-    check_charges(diverse, radius)
+    check_charges(loses_diversity, loses_radius)
     counters = _make_counters(objects)
     total = np.zeros(CLIENTS, np.int64)
-    last = np.ascontiguousarray(last)
+    last_votes = np.ascontiguousarray(last_votes)
     votes = np.ascontiguousarray(votes)
     state = credit.both, credit.radius, credit.alive
-    last_known, known = _charge_and_tally(last, diverse, radius, *state, votes, *counters, total)
+    last_known, known = _charge_and_tally(
+        last_votes, loses_diversity, loses_radius, *state, votes, *counters, total
+    )
     if not (last_known and known):
-        raise unknown_object_error(objects if last_known else len(radius))
+        raise unknown_object_error(objects if last_known else len(loses_radius))
     counts = _counts_by_client(counters)
     # `total` sums creditD + creditR - 1, so 1 is added for each voter who counts.
     return counts, total + counts.sum(axis=1)
