@@ -148,7 +148,7 @@ def test_votes_for_no_object_are_refused(number):
         lambda: local.charge_and_tally(bad, nobody, nobody, votes, block, 3),
         lambda: local.charge_and_tally(votes, nobody, nobody, bad, block, 3),
     ):
-        with pytest.raises(DataError, match="no object of this round; expected 0 to 2"):
+        with pytest.raises(DataError, match="no object of its round; expected 0 to 2"):
             call()
 
 
