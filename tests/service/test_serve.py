@@ -130,8 +130,8 @@ def test_a_taken_port(folder, capsys):
     [
         (None, "is missing"),
         ("tenant", "is not TOML"),
-        ("", "names no tenant"),
-        ('tenant = "a b"', "names no tenant"),
+        ("", "names no valid tenant"),
+        ('tenant = "a b"', "names no valid tenant"),
         ('tenant = "shop"\n[wonders.x]', "is no section"),
         ('tenant = "shop"\n[models]\nfilms = 3', "put 'films' into a table [models.NAME]"),
         ('tenant = "shop"\n[models."a b"]', "a name in [models.NAME] is of a-z"),

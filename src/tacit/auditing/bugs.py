@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tacit.auditing.claims import Bug, Tool, exceeds
+from tacit.auditing.claims import Bug, Tool, is_exceeded
 from tacit.auditing.empirical import Feature, Release, audit, identity_feature
 from tacit.auditing.exact_losses import Chances, largest_loss
 from tacit.auditing.gaussian import audit_gaussian
@@ -109,7 +109,7 @@ class EnumeratedBug:
     def audit(self, *, planted: bool) -> tuple[bool, float | None]:
         """Compare the largest exact loss of all pairs with the claim; see `Bug.audit`."""
         loss = largest_loss(lambda data: self.distribution(data, planted), self.pairs)
-        return exceeds(self.epsilon, loss), loss
+        return is_exceeded(self.epsilon, loss), loss
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class MechanismBug:
             result = check_pair(self.pair(planted), samples=self.samples)
             return bool(result.faults(self.epsilon)), result.lower_bound
         loss = self.pair(planted).exact
-        return exceeds(self.epsilon, loss), loss
+        return is_exceeded(self.epsilon, loss), loss
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def is_refuted_by_rules(bug: Bug, is_faulty: bool) -> bool | None:
     """
     if bug.rule_of is None:
         return None
-    return exceeds(bug.epsilon, upper_bound(bug.rule_of(is_faulty)))
+    return is_exceeded(bug.epsilon, upper_bound(bug.rule_of(is_faulty)))
 
 
 @contextmanager

@@ -56,7 +56,7 @@ class PairResult:
     """Why the audit of this pair ended early; "" if it did not."""
 
     def faults(self, epsilon: float) -> list[str]:
-        """List what refutes the claim, findings that contradict one another, and an early end.
+        """List findings that refute the claim or contradict one another, and an early end.
 
         Args:
             epsilon: The claim, in nats.
@@ -64,11 +64,11 @@ class PairResult:
         reasons = list(self.differences)
         if self.failed:
             reasons.append(f"the audit ended early: {self.failed}")
-        if exceeds(epsilon, self.exact):
+        if is_exceeded(epsilon, self.exact):
             reasons.append(f"the exact loss {self.exact:.6g} is above the claim")
-        if self.rule_bound is not None and exceeds(epsilon, self.rule_bound):
+        if self.rule_bound is not None and is_exceeded(epsilon, self.rule_bound):
             reasons.append(f"the rules allow {self.rule_bound:.6g}, which is above the claim")
-        if self.rule_bound is not None and exceeds(self.rule_bound, self.exact):
+        if self.rule_bound is not None and is_exceeded(self.rule_bound, self.exact):
             reasons.append(
                 f"the exact loss {self.exact:.6g} is above {self.rule_bound:.6g}, which the rules "
                 "allow"
@@ -77,7 +77,7 @@ class PairResult:
             reasons.append(
                 f"the samples show a loss of at least {self.lower_bound:.6g}, above the claim"
             )
-        elif self.most is not None and exceeds(self.most, self.lower_bound):
+        elif self.most is not None and is_exceeded(self.most, self.lower_bound):
             reasons.append(
                 f"the draws are not those asked for: the samples show a loss of at least "
                 f"{self.lower_bound:.6g}, and the draws asked for allow {self.most:.6g}"
@@ -94,7 +94,7 @@ class AuditResult:
     unit: str
     """What neighbouring inputs differ in."""
     adjacency: str
-    """How they differ in it."""
+    """How neighbouring inputs differ, such as "comes or goes"."""
     epsilon: float
     """The claim, in nats."""
     delta: float
@@ -115,7 +115,7 @@ class AuditResult:
     """Findings on every pair."""
 
 
-def exceeds(epsilon: float, loss: float) -> bool:
+def is_exceeded(epsilon: float, loss: float) -> bool:
     """Say whether a loss is above `epsilon`, by more than the rounding of floats."""
     return loss > epsilon * (1 + _ROUNDING)
 
@@ -165,7 +165,7 @@ class AuditedClaim:
     unit: str = "person"
     """What neighbouring inputs differ in."""
     adjacency: str = "comes or goes"
-    """How they differ in it."""
+    """How neighbouring inputs differ, such as "comes or goes"."""
 
 
 class Bug(Protocol):
@@ -181,7 +181,10 @@ class Bug(Protocol):
 
     @property
     def rule_of(self) -> Callable[[bool], Rule] | None:
-        """Function from `planted` to the rule of that code; None if no rule describes the code."""
+        """Function that returns the rule of the faulty code (True) or the correct code (False).
+
+        None: no rule describes the code.
+        """
 
     @property
     def epsilon(self) -> float:
@@ -234,7 +237,8 @@ class AuditPlan:
     bugs: Sequence[Bug]
     """Planted bugs that the tools have to find."""
     samples: int = SAMPLES
-    """Releases of each input by default, enough that no audit of correct code is weak."""
+    """Releases of each input by default: so many that an audit of correct code is weak with a
+    chance of at most alpha."""
     studies: tuple[Study, ...] = ()
     """Further computations and simulations."""
     conclusion: str = "No violation found. That is no proof."
@@ -259,7 +263,7 @@ class AuditPlan:
         """Return the number of steps that the audit reports.
 
         Args:
-            variant: The variant that is audited; None for all.
+            variant: The variant for studies; None for all. All claims of the plan are counted.
             short: Whether there are fewer samples than the plan's.
             planted: Whether planted bugs are examined.
         """

@@ -2,8 +2,8 @@
 
 The sampler `draw_rows` draws an index with chances proportional to whole weights. Here it is
 replaced by one that records the weights and returns a given index, and the program is run once for
-each sequence of indices. A randomised response is given fixed words in place of random ones. The
-sampler is replaced for the whole process, so only one thread may do this at a time.
+each sequence of indices. A randomised response is given fixed 64-bit words in place of random
+ones. The sampler is replaced for the whole process, so only one thread may do this at a time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ draws, which must not matter to the result, give the first possible index."""
 DRAW = "draw_rows"
 """Name of the sampler in every module that imports it."""
 _LYING_WORD = (1 << 53) - 1
-"""A word for which a randomised response lies, unless it never does."""
+"""A word for which a randomised response lies, if its chance to lie is above 0."""
 _UNEXPECTED = -1
 """The number that stands for every outcome that is in neither distribution."""
 _FEWEST_RUNS = 100
@@ -66,7 +66,7 @@ class Execution(Generic[T]):
 
 
 def enumerate_all(_module: str, _row: int) -> bool:
-    """Enumerate every draw: the default `IsEnumerated`."""
+    """Say that every draw is enumerated: the default `IsEnumerated`."""
     return True
 
 
@@ -270,7 +270,7 @@ def distribution_check(
         distributions: Returns the distributions of the results of both programs.
         programs: The programs.
         sample_divisor: Each program is run samples / sample_divisor times, but at least 100 times.
-        rule: Describes the release for the rule engine; None if no rule can.
+        rule: Rule that describes the release; None if no rule does.
     """
 
     def check(samples: int, alpha: float) -> PairResult:

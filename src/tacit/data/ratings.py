@@ -43,7 +43,7 @@ class TableSource:
     """Role, such as 'user', to the header of its column."""
     why: Mapping[str, str]
     """Role to what decided on its column: 'asked' (the caller), 'name' (its header) or 'content'
-    (its cells). A role whose column a written format names has no entry."""
+    (its cells). A role whose column a written format (`tacit.data.tables`) names has no entry."""
 
     def __str__(self) -> str:
         """Say which column has which role, without any cell."""
@@ -85,8 +85,8 @@ class Ratings:
     """Whether `item_ids` and their metadata come from a public list of items, such as that of
     `tacit.data.on_catalogue`; if not, from the ratings."""
     guesses: tuple[str, ...] = ()
-    """What was found in the rows in order to read them, so that one row may have decided how others
-    were read: keys of `tacit.recommenders.public_facts.PUBLIC_FACTS`."""
+    """What was found in the rows or beside them in order to read them, so that one row may have
+    decided how others were read: keys of `tacit.recommenders.public_facts.PUBLIC_FACTS`."""
     row_texts: tuple[str, ...] = ()
     """Names of the item metadata that came from columns beside the ratings. People may have written
     these texts, so no model uses or publishes them."""
@@ -379,9 +379,9 @@ class Ratings:
     def limit_per_person(self, most: int) -> Ratings:
         """Keep at most `most` ratings of each person: the latest or, if there are no times, any.
 
-        Among equally late ratings, and if there are no times, the choice is random: it is made by
-        hashes of the ids of the person and of their items. So it depends on the person's own
-        ratings alone: nobody decides which ratings of another person stay.
+        Among equally late ratings, and if there are no times, hashes of the ids of the person and
+        of their items decide. So the choice depends on the person's own ratings alone: nobody
+        decides which ratings of another person stay.
         """
         sort_keys: list[NDArray[Any]] = [self._hash_pairs()]
         if self.timestamps is not None:

@@ -85,7 +85,7 @@ def _make_evaluate_command(design: Design) -> Command:
         model_settings = _pick_model_settings(design, settings)
         contender = Contender(kind, model_settings, model_settings.get("epsilon"))
         ratings = command_run.read_ratings()
-        n_recommenders = 3  # popularity, the rival without privacy, and this design
+        n_recommenders = 3  # popularity, EASE, and this design
         with command_run.progress("Evaluating", n_recommenders * settings.seeds) as advance:
             rows = evaluate_lists(
                 ratings,

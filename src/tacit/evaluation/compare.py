@@ -8,8 +8,8 @@ Stars    RMSE and MAE need held-out ratings of all kinds, not of likes alone. Wi
          computed.
 Tests    NDCG is compared with that of popularity, of EASE or ridge, and of the caller's models,
          paired over people and splits as `inference` describes; p values are corrected by Holm.
-Attacks  membership by lists, on all ratings, once: an attack without reference models and one by
-         likelihood ratio. Attributes by lists, on each split.
+Attacks  lists are attacked. Membership is guessed once, on all ratings, by an attack without
+         reference models and by one with a likelihood ratio; attributes are guessed on each split.
 Units    an epsilon belongs to its unit and adversary. Rows of different units are never on one axis
          and never ordered by epsilon together.
 """

@@ -80,8 +80,8 @@ def make_verdict(rows: Rows, differences: Rows) -> Verdict | None:
         differences: The tested differences; empty if there is a single split.
 
     Returns:
-        The verdict; None if there is no recommender to judge, or no popularity or rival to compare
-        it with.
+        The verdict; None if there is no recommender to judge, or nothing to compare it with:
+        popularity and its rival, EASE or the ridge regression.
     """
     judged = _choose_judged(rows)
     popularity = _find_ndcg(rows, "popularity")

@@ -186,7 +186,7 @@ class ComparisonResult(Result):
         for group in groups:
             if group:
                 tables = [_make_page_table(table, table.metrics) for table in self.tables(group)]
-                sections.append(Section(f"Who pays: lists by {group}", tables))
+                sections.append(Section(f"Lists by {group}", tables))
         if "" in groups:
             tables_of_everybody: list[Table] = []
             for table in self.tables():

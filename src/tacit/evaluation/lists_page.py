@@ -1,4 +1,7 @@
-"""The page of `tacit evaluate`: a verdict, a plot of NDCG over epsilon, then the table."""
+"""The page of `tacit evaluate`: a verdict, a plot of NDCG over epsilon, then the table.
+
+The rival is a recommender without privacy: EASE in one domain, a ridge regression between two.
+"""
 
 from __future__ import annotations
 

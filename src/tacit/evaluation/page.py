@@ -138,7 +138,7 @@ class Section:
     figures: Sequence[Figure] = ()
     """Figures, side by side."""
     key: Sequence[Mark] = ()
-    """Key of all figures in the section."""
+    """Key of the colours in the section's tables and figures."""
     notes: Sequence[str] = ()
     """Small print."""
 

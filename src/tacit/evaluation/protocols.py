@@ -11,7 +11,7 @@ people   a share of the likes of each cold person. Cold people are a random shar
 folds    one of k folds of each person's likes: for seed s, fold s mod k of a division into folds
          that is drawn by s // k
 
-Except by "time", a person's only like is never held out.
+With every split but "time", a person's only like is never held out.
 
 Candidates are all items that the person has not rated in training (a cold person: in the history);
 or a given number of these items, drawn at random, and the held-out likes. Sampled candidates make
@@ -99,7 +99,7 @@ class Protocol:
         }
         held_out = held_out_by_split[self.split]
         if domains:
-            held_out = "Test people lose all ratings in the target domain."
+            held_out = "All ratings of test people in the target domain are held out."
         items = "items of the target domain" if domains else "items"
         candidates = f"Candidates are all {items} that a person has not rated in training."
         if self.sampled is not None:

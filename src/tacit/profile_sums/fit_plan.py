@@ -1,9 +1,10 @@
-"""A plan: several fits under one budget, public and fixed before the first one.
+"""A plan of several fits under one budget. It is public, and fixed before the first fit.
 
 Source     Dong, Roth, Su (2022): mu^2 adds up over fits, also if the questions of later fits depend
            on the answers of earlier ones.
 Guarantee  All fits together cost a person who is in each of them mu^2 = 1 / sigma^2, of which the
            first fit costs `first_share` and each later one `later_share`; fewer fits cost less.
+Sums       The sums of a fit, 1, 2a, 2b and 3, are those of docs/private-proof.md.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _CONTINUED_ONCE = (
 """Assumption of the card of several fits, made or planned."""
 _LIFETIME = "each further fit on the same people costs more: 1 / sigma^2 adds up over fits"
 """Beginning of the lifetime of a card."""
-_PAIRS_INSIDE = (
+_PAIRS_SHARE_CHARGE = (
     "pairs of likes are a second table that shares the charge of the last sum of lists: each of "
     "the two tables has twice the noise variance of a table with a whole charge"
 )
@@ -68,7 +68,7 @@ def card_of_fits(
         return card_without_noise()
     card = _card_with_noise(fits, delta, usefulness, planned, lifetime)
     if has_pairs:
-        card = replace(card, assumptions=(*card.assumptions, _PAIRS_INSIDE))
+        card = replace(card, assumptions=(*card.assumptions, _PAIRS_SHARE_CHARGE))
     return card if not consenting else _add_consenting(card, consenting)
 
 

@@ -1,4 +1,7 @@
-"""Every choice of a fit. Those that a user can make are checked here. All choices are public."""
+"""Every choice of a fit. Those that a user can make are checked here. All choices are public.
+
+The sums 1, 2a, 2b and 3 are those of docs/private-proof.md.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ DELTA_HELP = "Probability that the bound of epsilon fails, such as 1e-6."
 STAR_SUM_SHARES = (0.25, 0.15, 0.6)
 """Shares of the three sums of stars (means, Gram matrix, factors) in the mu^2 of stars."""
 
-DELTA_OF_NOTHING = 0.5
+LEAST_REFUSED_DELTA = 0.5
 """Least delta that is refused: the bound of epsilon may fail as often as it holds."""
 
 
@@ -78,7 +81,7 @@ class Settings:
             raise ConfigError(
                 f"delta is a chance above 0 and below 1, such as 1e-6; got {self.delta}."
             )
-        if self.delta >= DELTA_OF_NOTHING:
+        if self.delta >= LEAST_REFUSED_DELTA:
             raise ConfigError(
                 f"delta is the chance that the bound of epsilon fails: {self.delta:g} promises "
                 "nothing. Give one far below 1 divided by the number of people, such as 1e-6."

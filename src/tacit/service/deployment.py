@@ -54,7 +54,7 @@ class Deployment:
             served[address] = kind.from_section(section)
             sections[address] = section
         for thing in served.values():
-            thing.check_neighbours(served.keys())
+            thing.check_named_things(served.keys())
         deployment = cls(tenant, served, sections)
         _ = deployment.cards  # made and cached now, not when the first request needs them
         return deployment
@@ -110,7 +110,7 @@ def read_tenant(folder: Path) -> str:
     tenant = read_toml(folder).get("tenant")
     if not isinstance(tenant, str) or not NAME.fullmatch(tenant):
         raise ConfigError(
-            f'{folder / TOML}: names no tenant. Its first line:  tenant = "shop"  (a-z, 0-9, _, -).'
+            f'{folder / TOML}: names no valid tenant, as in  tenant = "shop"  (a-z, 0-9, _, -).'
         )
     return tenant
 

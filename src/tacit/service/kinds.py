@@ -55,10 +55,10 @@ def open_service(settings: Settings) -> Service:
 
 
 def list_charged_by_name(folder: Path) -> tuple[str, ...]:
-    """List the things of a folder for which every name that asks counts as another person.
+    """List the things of a folder for which each new name in a request counts as another person.
 
-    Each new name gets a budget or a place there. Only tacit.toml is read: no class is imported, and
-    no section is checked.
+    Each new name gets a budget or a place in such a thing. Only tacit.toml is read: no class is
+    imported, and no section is checked.
 
     Returns:
         Addresses of the things, such as "campaigns/videos".

@@ -44,7 +44,7 @@ class Metrics:
         )
         self._shown_share = Gauge(
             "tacit_catalogue_shown_ratio",
-            "Share of the catalogue in lists since a worker's start, each hundred lists.",
+            "Share of the catalogue in lists since a worker's start, set every hundred lists.",
             ("model", "lists"),
             registry=self._registry,
             multiprocess_mode="max",

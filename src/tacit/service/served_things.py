@@ -139,7 +139,7 @@ class ServedThing:
         """Return what was released and cannot be recalled, for receipts; None: nothing was."""
         return None
 
-    def check_neighbours(self, addresses: Collection[str]) -> None:
+    def check_named_things(self, addresses: Collection[str]) -> None:
         """Check that the other things that the thing's section names are served, too.
 
         Args:

@@ -168,7 +168,7 @@ class Split(ServedThing):
             "are removed once its counts are released"
         )
 
-    def check_neighbours(self, addresses: Collection[str]) -> None:
+    def check_named_things(self, addresses: Collection[str]) -> None:
         """Check that the model whose lists are compared is served.
 
         Without it, days would be charged although nobody is counted.

@@ -154,7 +154,7 @@ def _tables_of(
         "epsilon": lambda row: _epsilon_text(row["epsilon"]),
         "estimator": lambda row: row["estimator"].upper(),
         "clicks a visit": lambda row: _interval_text(row["value"], row["low"], row["high"]),
-        "less the log's": lambda row: _interval_text(
+        "minus the log's": lambda row: _interval_text(
             row["difference"], row["difference_low"], row["difference_high"]
         ),
     }

@@ -135,7 +135,11 @@ RESULTS = (
         "its statement, the end of its proof and its form in Theorem 3 differ: each is printed; "
         "corrected for a training that tries each of a neighbour's K videos often enough",
     ),
-    _bound("Lemma 5", "bound", "Gamma, beside the largest noise in one tree of the lemma's scale"),
+    _bound(
+        "Lemma 5",
+        "bound",
+        "Gamma, beside the largest noise in one tree, whose noise has the lemma's scale",
+    ),
     _bound(
         "Theorem 3",
         "bound",

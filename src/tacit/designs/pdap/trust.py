@@ -16,8 +16,8 @@ Rules     1. A reported reward is clamped to the agreed range.
              reports are not used any more.
           5. When failed calls exceed successful ones by `failures`, noise allowed for, the
              neighbour is not asked during a pause. The first pause lasts `pause` visits, rounded up
-             to whole epochs. Each further pause is twice as long, until successful calls exceed
-             failed ones again.
+             to whole epochs. Each further pause is twice as long (after 16 doublings, as long as
+             the last one), until successful calls exceed failed ones again.
 Sums      For each neighbour: failed minus successful calls; visits at which the vendor itself saw
           whether its video was clicked; and, separately for visits without and with a click, the
           number of visits with a report and the sum of report - click in widths of the agreed
@@ -52,7 +52,7 @@ from tacit.mechanisms.laplace import LaplaceRelease
 
 NEVER = 1 << 40
 """A value of `failures` that is never reached."""
-MOST_PAUSES = 16
+MOST_DOUBLINGS = 16
 """Times that the length of a pause doubles, at most."""
 
 
@@ -73,7 +73,7 @@ class TrustSettings:
             for no pauses.
         pause: length of the first pause, in visits of the vendor.
         uses_reports: whether reported rewards are ever used.
-        epsilon: nats that one visit costs for trust.
+        epsilon: nats that one visit costs in the sums above.
         epoch: visits of the vendor from one release to the next.
         alarm: the largest chance of each false decision that noise alone causes; see Alarms above.
     """
@@ -150,7 +150,7 @@ def neighbour_release(settings: TrustSettings, epsilon: float) -> LaplaceRelease
     """Make the mechanism that releases the sums of one neighbour over one epoch.
 
     Args:
-        settings: of the rules.
+        settings: the numbers in the rules.
         epsilon: nats of one visit, over all epochs in which its parts come; inf adds no noise.
     """
     return LaplaceRelease(
@@ -167,7 +167,7 @@ class NeighbourTrust:
     """A vendor's trust in one neighbour. All its decisions follow from releases.
 
     Attributes:
-        settings: of the rules.
+        settings: the numbers in the rules.
         release: the mechanism that releases the sums.
         uses_reports: whether the neighbour's reported rewards are used.
         is_proved: whether the vendor itself saw at enough visits whether the neighbour's video was
@@ -178,7 +178,7 @@ class NeighbourTrust:
         """Start with nothing known.
 
         Args:
-            settings: of the rules.
+            settings: the numbers in the rules.
             epsilon: nats of one visit; inf adds no noise.
         """
         self.settings = settings
@@ -204,7 +204,7 @@ class NeighbourTrust:
         """Return whether the neighbour may be asked at this visit of the vendor; rules 4 and 5.
 
         Args:
-            visits: of the vendor so far, this one included.
+            visits: number of visits of the vendor so far, this one included.
         """
         if visits < self._pause_ends_at:
             return False
@@ -231,7 +231,7 @@ class NeighbourTrust:
         """Add a visit's report and click to the sums of rule 3, which `end_epoch` applies.
 
         Args:
-            report: the neighbour's, clamped to the agreed range.
+            report: the reward that the neighbour reported, clamped to the agreed range.
             click: the reward that the vendor itself saw. The visit is not compared if this reward
                 is neither 0 nor 1.
         """
@@ -246,7 +246,7 @@ class NeighbourTrust:
         """Release the sums of an epoch and apply the rules.
 
         Args:
-            visits: of the vendor so far.
+            visits: number of visits of the vendor so far.
 
         Returns:
             Whether the vendor stops using the neighbour's reports now.
@@ -306,7 +306,7 @@ class NeighbourTrust:
 
         Args:
             click: 0 for visits without a click, 1 for visits with one.
-            chance: with which noise may exceed each of its bounds.
+            chance: chance with which noise may exceed each of its bounds.
         """
         s = self.settings
         noise = self._noise_bound(self._releases, chance)
@@ -323,7 +323,7 @@ class NeighbourTrust:
         exceed failed ones by more than noise explains; the next pause then has the first length.
 
         Args:
-            visits: of the vendor so far.
+            visits: number of visits of the vendor so far.
             balance: failed minus successful calls of this epoch, as released.
         """
         if visits <= self._pause_ends_at:
@@ -334,7 +334,7 @@ class NeighbourTrust:
         noise = self._noise_bound(self._epochs_of_balance, chance)
         if self._balance - noise >= self.settings.failures:
             first_pause = math.ceil(self.settings.pause / self.settings.epoch)
-            epochs = first_pause * 2 ** min(self._pauses, MOST_PAUSES)
+            epochs = first_pause * 2 ** min(self._pauses, MOST_DOUBLINGS)
             self._pause_ends_at = visits + epochs * self.settings.epoch
             self._pauses += 1
         elif self._balance + noise < 0:

@@ -10,6 +10,10 @@ promise  P voters besides the hidden one are peers: each votes for at most R obj
          client likes exactly one object in each round, and all peers vote for it. Nobody can
          check this.
 
+Letters  m objects in each round, T rounds, at most n voters, at least P peers or survivors, and the
+         limits D (diversity) and R (radius) of the promise above.
+Leaks    A round leaks if it adds to epsilon. Such a round takes credit from voters.
+
 Upper bounds are rounded upwards. docs/prec-theory.md derives the bounds, and shows that they also
 hold for rounds with fewer objects and for voters who leave. The formulas are in `theory.py`;
 `tacit.engine.prec_chain_compiled` computes the exact worst case.
@@ -34,7 +38,7 @@ Basis = Literal["exact", "bound"]
 EXACT_VOTERS = {2: 6000, 3: 600}
 """For a number of objects, the largest number of voters for which epsilon is computed exactly with
 D = R = 0. The computation takes a second or two."""
-EXACT_CREDITED = 40
+EXACT_VOTERS_WITH_CREDITS = 40
 """Largest number of voters for which epsilon is computed exactly with two objects and D + R = 1,
 where voters differ by their credits."""
 _ROUNDING = 1e-10
@@ -134,7 +138,7 @@ def cached_epsilon(
         least_credit = theory.gated_credit(D, R, P)
     else:
         least_credit = theory.promised_credit(D, R, P)
-    if m == 2 and D + R == 1 and n <= EXACT_CREDITED:
+    if m == 2 and D + R == 1 and n <= EXACT_VOTERS_WITH_CREDITS:
         return _epsilon_with_three_credits(mode, T, R, n, least_credit)
     chain = theory.eps_chain(m, T, D, R, n, least_credit, P)
     formula = theory.eps_at_credit(m, T, D, R, least_credit)
@@ -229,12 +233,12 @@ def plan(
     """Compute the bounds of epsilon and loss for one setting.
 
     Args:
-        objects: m.
-        rounds: T.
-        peers: P.
-        voters: n.
-        diversity: D.
-        radius: R.
+        objects: Number of objects in each round, m.
+        rounds: Number of rounds, T.
+        peers: Number of peers, P.
+        voters: The most voters who can ever count for the client, n.
+        diversity: Rounds in which the client may like several objects, D.
+        radius: Votes of a peer on objects that the client dislikes, R.
         epsilon: Target in nats, for which `peers_needed` is computed; None for no target.
         loss: Expected number of disliked recommendations that is allowed, for which the least
             epsilon is found; None for no such number.
@@ -256,7 +260,7 @@ def plan(
         `epsilon_proven`: for each mode, the smallest upper bound known.
         `epsilon_exact`: for each mode, `epsilon_proven` if it is the exact worst case, else None;
             None in place of the mapping if neither is exact.
-        `epsilon_exact_reason`: why one of them is not exact; None if both are.
+        `epsilon_exact_reason`: why one or both are not exact; None if both are.
         `peers_needed`: only with `epsilon`, see `_compute_needed_peers`.
         The fields of `LossPlan`, only with `loss`; its `epsilon` is not the argument.
 
@@ -352,12 +356,12 @@ def plan_loss(
 
     Args:
         loss: Expected number of disliked recommendations that is allowed.
-        objects: m.
-        rounds: T.
-        peers: P.
-        voters: n.
-        diversity: D.
-        radius: R.
+        objects: Number of objects in each round, m.
+        rounds: Number of rounds, T.
+        peers: Number of peers, P.
+        voters: The most voters who can ever count for the client, n.
+        diversity: Rounds in which the client may like several objects, D.
+        radius: Votes of a peer on objects that the client dislikes, R.
         mode: Mode of the proven epsilon; None for the mode with the smaller epsilon.
 
     Raises:
@@ -422,15 +426,16 @@ def loss_curve(
 
     The losses lie at equal distances on a logarithmic scale, from half of p-REC's loss bound, or
     half of the loss of uniform recommendations if this is smaller, to the number of rounds. The
-    curve has a step at each of these two losses: they are included, and so are losses just below.
+    curve has a step at p-REC's loss bound and at the loss of uniform recommendations: both are
+    included, and so is a loss just below each.
 
     Args:
-        objects: m.
-        rounds: T.
-        peers: P.
-        voters: n.
-        diversity: D.
-        radius: R.
+        objects: Number of objects in each round, m.
+        rounds: Number of rounds, T.
+        peers: Number of peers, P.
+        voters: The most voters who can ever count for the client, n.
+        diversity: Rounds in which the client may like several objects, D.
+        radius: Votes of a peer on objects that the client dislikes, R.
         mode: Mode of the proven epsilon; None for the mode with the smaller epsilon.
         points: Number of intervals between the equally distant losses.
 
@@ -458,7 +463,7 @@ def _reason_not_exact(m: int, D: int, R: int) -> str:
     if D + R == 1 and m == 2:
         return (
             "With diversity or radius 1 the exact number is computed for the gate alone, up to "
-            f"{EXACT_CREDITED} voters."
+            f"{EXACT_VOTERS_WITH_CREDITS} voters."
         )
     return (
         "The exact number is computed for 2 or 3 objects with diversity and radius 0, and for 2 "

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class ServiceSeesItems(StrEnum):
-    """Answers to whether a service learns in another way what people watched, bought or rated."""
+    """Answers to whether a service learns what people rated, other than from releases."""
 
     YES = "yes"
     NO = "no"
@@ -64,7 +64,8 @@ class FitSettings(experiment.TrainingOptions):
     )
     release: str = option("What devices send, such as coupling+selection.", default=DEFAULT_RELEASE)
     catalogue: Path | None = option(
-        "Public list of items: columns item, perhaps title. Others are left out.", default=None
+        "Public list of items, with columns item and perhaps title. Other items are left out.",
+        default=None,
     )
     values: tuple[str, ...] = option(
         "Public values of an attribute, such as gender=F,M; repeat for several.",
@@ -72,7 +73,7 @@ class FitSettings(experiment.TrainingOptions):
         repeat=True,
     )
     service_sees_items: ServiceSeesItems | None = option(
-        "Does the service learn in another way what people watched, bought, opened or rated?",
+        "Does the service learn, other than from releases, what people watched, bought or rated?",
         default=None,
     )
     item_table: bool = option(
@@ -196,7 +197,9 @@ class TheoremSettings:
     """Options of `tacit simulate standard-scheme`, all for the Gaussian world."""
 
     items: int = option("Items of the Gaussian world.", default=12, least=2)
-    dimensions: int = option("Length of a profile there, below the items.", default=3, least=1)
+    dimensions: int = option(
+        "Length of a profile there, less than the number of items.", default=3, least=1
+    )
     sigma: float = option("Standard deviation of the noise, above 0.", default=1.0)
     draws: int = option("Simulated people for each attribute value.", default=20_000, least=100)
     seed: int = option(SEED, default=0, least=0)
@@ -212,7 +215,7 @@ class TheoremSettings:
 
 
 def simulate(settings: TheoremSettings, run: Run) -> Result:
-    """Compute the patent's theorem on small worlds.
+    """Check the patent's theorem on small worlds.
 
     Computes the risk with and without the attribute, the risk if less is disclosed, and the trace
     formula with an enumerated and a simulated risk.

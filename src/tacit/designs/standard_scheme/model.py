@@ -177,12 +177,14 @@ class StandardScheme:
     ) -> Device:
         """Make one person's device.
 
-        Store the memory and the secret: two decisions about one item can reveal the attribute.
+        Store the memory and the secret. Without them the device decides about each item again, and
+        two decisions about one item can reveal the attribute.
 
         Args:
             attributes: The person's values of the hidden attributes.
             memory: What was decided before; by default nothing.
-            dice: The account's secret, or the dice themselves; by default a new secret.
+            dice: The account's secret, or the `Dice` that are made from one; by default a new
+                secret.
 
         Raises:
             DataError: The value of a hidden attribute is missing or not disclosed, the memory was

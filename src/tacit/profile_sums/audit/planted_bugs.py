@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.bugs import RuleOf, plant
-from tacit.auditing.claims import Tool, exceeds
+from tacit.auditing.claims import Tool, is_exceeded
 from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.auditing.replays import run_replays
 from tacit.data.ratings import Ratings
@@ -373,7 +373,7 @@ class PlantedBug:
         if math.isinf(mu):
             return True, None
         share = max(largest_share_used(self.world, moved.moves) for _, moved in replayed)
-        return exceeds(1.0, share) or exceeds(EPSILON, epsilon_of_mu(mu, DELTA)), None
+        return is_exceeded(1.0, share) or is_exceeded(EPSILON, epsilon_of_mu(mu, DELTA)), None
 
 
 TOP_ITEMS_BY_TRUE_COUNTS: Fault = {release: {"release_top_items": top_items_by_true_counts}}

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.bugs import RuleOf, plant
-from tacit.auditing.claims import AuditedClaim, PairResult, Tool, exceeds
+from tacit.auditing.claims import AuditedClaim, PairResult, Tool, is_exceeded
 from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.auditing.replays import Replay, compare_replay, record_fit
 from tacit.auditing.sampler_spy import Answer, SamplerCall
@@ -143,9 +143,9 @@ def list_faults(world: World, replayed: Replay) -> list[str]:
     """
     transcript, moved = replayed
     faults = list(moved.differences)
-    if not faults and exceeds(1.0, largest_share_used(world, moved.moves)):
+    if not faults and is_exceeded(1.0, largest_share_used(world, moved.moves)):
         faults.append("a sum moves by more than its own event allows")
-    if not faults and exceeds(EPSILON, epsilon_of_mu(moved.mu, DELTA)):
+    if not faults and is_exceeded(EPSILON, epsilon_of_mu(moved.mu, DELTA)):
         faults.append("all sums together move by more than the claim")
     if len(transcript.calls) != sum(draws_per_sum(world)):
         faults.append("noise is drawn more or less often than the sums of the fit need")

@@ -77,7 +77,7 @@ async def rate(
         check_stars(served, {rating.item: rating.stars})
 
     def store_rating(source: Source, state: bytes | None) -> tuple[Reply, bytes | None]:
-        """Put the rating into the caller's stored ratings, or refuse it if they are too many."""
+        """Store, change or remove the rating; refuse it if the caller would have too many."""
         old_ratings = StoredRatings.decode(state)
         new_ratings: StoredRatings | None
         if rating.stars is None:

@@ -33,7 +33,7 @@ READING_SECONDS = 0.5
 ENTRIES_AT_ONCE = 2000
 """Most entries that are read from the ledger in one query."""
 MOST_SEQUENCE = 2**62
-"""The largest number of an entry, or of a budget, that a request may name."""
+"""The largest number of an entry that a request may name."""
 
 
 class Spent(AnswerModel):

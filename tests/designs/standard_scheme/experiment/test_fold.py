@@ -14,7 +14,7 @@ from tacit.designs.standard_scheme.experiment import fold
 from tacit.designs.standard_scheme.experiment.fold import (
     KNOWN_ITEMS,
     MIXES,
-    KnownCount,
+    CountAttacker,
     is_certain,
     lattice_scores,
     log_odds_of_known_items,
@@ -106,7 +106,7 @@ def test_each_value_estimates_how_many_were_rated(monkeypatch):
     )
     shown = rows_of([4, 3, NAN, NAN], [NAN] * 4)
     seen = Releases(shown, public, np.zeros(2, dtype=np.int64), None)
-    KnownCount().fit(seen, np.array([4, 0]), KEEP[None], np.array([0, 1]))
+    CountAttacker().fit(seen, np.array([4, 0]), KEEP[None], np.array([0, 1]))
     expected = [2 / 4, 2 / math.sqrt(15), -1 / 4, -1 / math.sqrt(3)]
     np.testing.assert_allclose(recorder.features[0, :4], expected)
     np.testing.assert_allclose(recorder.features[1, :4], 0)

@@ -15,7 +15,7 @@ from tacit.auditing.attacks import (
     pooled_ranks,
 )
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
-from tacit.designs.standard_scheme.experiment.fold import KnownCount
+from tacit.designs.standard_scheme.experiment.fold import CountAttacker
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.population import simulate_epochs
 from tacit.designs.standard_scheme.training.tables import Tables
@@ -128,7 +128,7 @@ def test_the_number_of_rated_items_tells():
     scores = np.zeros(PEOPLE)
     for fold in range(FOLDS):
         inside = fold_of == fold
-        attacker = KnownCount().fit(part(seen, ~inside), rated[~inside], keep, labels[~inside])
+        attacker = CountAttacker().fit(part(seen, ~inside), rated[~inside], keep, labels[~inside])
         scores[inside] = attacker.score(part(seen, inside), rated[inside], keep)
     bound = bound_attackers(labels, {"count": pooled_ranks(scores, fold_of)}, np.zeros(PEOPLE, int))
     print(f"known count: {bound.distance:.3f}, bound {bound.upper:.3f}")  # noqa: T201

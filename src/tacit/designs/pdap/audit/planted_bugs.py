@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tacit.auditing.bugs import EnumeratedBug, plant
-from tacit.auditing.claims import Bug, Tool, exceeds
+from tacit.auditing.claims import Bug, Tool, is_exceeded
 from tacit.auditing.output_distributions import Distribution
 from tacit.auditing.sampler_spy import laplace_loss, measure_moves
 from tacit.designs.pdap.audit import joint
@@ -219,7 +219,7 @@ class StreamBug:
                 differences = find_differences(make, self.rows, other, self.run_stream)
                 return len(differences) > 0, None
             loss = laplace_loss(measure_moves(release_by(make, self.run_stream), self.rows, other))
-        return exceeds(self.epsilon, loss), loss
+        return is_exceeded(self.epsilon, loss), loss
 
 
 _AGREEMENT = Agreement(features=1, slices=2, epsilon=EPSILON)

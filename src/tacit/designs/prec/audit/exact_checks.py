@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.auditing.claims import exceeds
+from tacit.auditing.claims import is_exceeded
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit.walk import (
     ABSTAINS,
@@ -71,7 +71,7 @@ class CheckResult:
 
         It is `violation` if `largest` is above `allowed`, and `blind` if it is below `at_least`.
         """
-        if exceeds(self.allowed, self.largest):
+        if is_exceeded(self.allowed, self.largest):
             return "violation"
         return "blind" if self.largest < self.at_least else "held"
 
@@ -111,7 +111,7 @@ def check_worst_patterns(curator_class: type[PRec]) -> list[CheckResult]:
         game_loss, plays = solve_game(_GAME_ROUNDS, PEERS, _GAME_VOTERS, direction)
         pattern = stage_game(plays, _GAME_VOTERS)
         loss = walk_pair(curator_class, settings, pattern, [(0,) * pattern.rounds]).loss_of_rounds
-        if not exceeds(game_loss, loss):
+        if not is_exceeded(game_loss, loss):
             loss = min(loss, game_loss)  # rounding alone is no violation
         largest = max(largest, loss)
     name = f"worst, T={_GAME_ROUNDS} P={PEERS} n={_GAME_VOTERS}: rounds"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.bugs import RuleOf, plant
-from tacit.auditing.claims import Tool, exceeds
+from tacit.auditing.claims import Tool, is_exceeded
 from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.auditing.replays import run_replays
 from tacit.data.ratings import Ratings
@@ -134,7 +134,7 @@ class PlantedPlanBug:
             tables = neighbouring_tables(PERSONS[self.person])
             replayed = run_replays(PlanWorld("taste").fit, tables, answer_sampler())
         mu = max(replay.mu for _, replay in replayed)
-        return math.isinf(mu) or exceeds(EPSILON, epsilon_of_mu(mu, DELTA)), None
+        return math.isinf(mu) or is_exceeded(EPSILON, epsilon_of_mu(mu, DELTA)), None
 
 
 PLAN_BUGS = (

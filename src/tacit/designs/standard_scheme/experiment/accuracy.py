@@ -172,7 +172,7 @@ class FoldEvaluation:
             name: Name of the release.
 
         Returns:
-            Errors, quality of lists, and the share of the ratings that is shown.
+            Errors, quality of lists, and the share of these ratings that is shown.
         """
         predicted = self._predict(rule, name)
         preferences = self._ease.preferences(predicted.released, predicted.on_device).astype(float)

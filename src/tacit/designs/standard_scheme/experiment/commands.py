@@ -52,7 +52,8 @@ class AttackOptions:
 
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
     panel: str = option(
-        "Attackers: 'quick', or 'full' for all eleven and those of packages.", default="quick"
+        "Attackers: 'quick', or 'full' for all eleven and those of installed packages.",
+        default="quick",
     )
     folds: int = option("Folds by person.", default=5, least=3)
     edges: tuple[str, ...] = option(

@@ -336,7 +336,7 @@ class _PooledScores:
         return rows
 
     def mean_of_folds(self, scores: Floats, has_value: NDArray[np.bool_]) -> float:
-        """Compute the mean of the AUCs within each fold.
+        """Compute the mean over folds of the AUC within each fold.
 
         Args:
             scores: (people,) scores of one attacker for one value.

@@ -307,7 +307,7 @@ class _Fold:
             scores = log_odds_of_known_items(rated[self.test], test.ratings, keep[0], number, seed)
             self.add_scores(name, KNOWN, "nothing", target, {str(number): scores})
         counts = np.diff(rated.indptr)
-        attacker = KnownCount(quick=self.experiment.quick).fit(
+        attacker = CountAttacker(quick=self.experiment.quick).fit(
             train, counts[self.train], keep, _is_target(self.labels, target)
         )
         scores = attacker.score(test, counts[self.test], keep)
@@ -506,7 +506,7 @@ def _draw_known(rated: sparse.csr_array, number: int, seed: int) -> tuple[Ints, 
     return rows[drawn], rated.indices[drawn]
 
 
-class KnownCount:
+class CountAttacker:
     """Boosted trees that know the number of a person's rated items.
 
     For the person's true value v, the sum of 1 / keep_v over shown items estimates that number.

@@ -1,4 +1,4 @@
-"""Distance of an attacker's AUC from 0.5, which is the AUC of guessing, as readers see it."""
+"""Distance of an attacker's AUC from 0.5, the AUC of guessing, in the decimals that are printed."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class LinearWorld:
         return ratings - attribute * self.gaps
 
     def risk(self, attribute: int, release: Callable[[Floats, int], Floats]) -> float:
-        """Compute the exact mean squared error of equation (3)'s estimate of x from a release."""
+        """Compute the exact mean squared error of estimating x from a release by least squares."""
         estimator = np.linalg.inv(self.profiles.T @ self.profiles) @ self.profiles.T
         risk = 0.0
         for ratings, chance in self.outcomes(attribute):

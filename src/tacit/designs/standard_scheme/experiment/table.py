@@ -114,9 +114,9 @@ class WorstRow:
     auc: float
     """0.5 plus the distance of the attacker's AUC from 0.5."""
     upper: float
-    """Upper 95 % bound on the AUC of every attacker."""
+    """0.5 plus an upper 95 % bound on the distances of all attackers' AUCs from 0.5."""
     lower: float
-    """Lower 95 % bound on the AUC of the strongest attacker."""
+    """0.5 plus a lower 95 % bound on the distance of the strongest attacker's AUC from 0.5."""
     attack: str
     """Name of the strongest attacker."""
     view: str
