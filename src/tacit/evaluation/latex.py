@@ -151,8 +151,10 @@ def _format_cell(row: Mapping[str, Any] | None, best: float | None) -> str:
 
 
 def _format_number(value: float) -> str:
-    """Format a number with three decimals: 0.25 as .250, 1.5 as 1.500, 0 as 0.000."""
+    """Format a number with three decimals: 0.25 as .250, 1.5 as 1.500, 0 and -0.0001 as 0.000."""
     text = f"{value:.3f}"
-    if abs(value) >= 1 or text == "0.000":
+    if text in ("0.000", "-0.000"):
+        return "0.000"
+    if abs(value) >= 1:
         return text
     return text.replace("0.", ".", 1)

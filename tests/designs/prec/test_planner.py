@@ -216,6 +216,13 @@ def test_every_planned_number_is_of_the_asked_sizes():
     assert {name: found[name] for name in CREDITED} == CREDITED
 
 
+@pytest.mark.parametrize("wrong", [{"objects": 1}, {"peers": 0}, {"voters": 0}])
+def test_a_curve_of_impossible_sizes_is_refused(wrong):
+    """The size is named before anything is computed from it."""
+    with pytest.raises(ConfigError):
+        loss_curve(**{**SIZES, **wrong})
+
+
 @pytest.mark.parametrize("mode", [None, "promise", "floor"])
 def test_the_curve_is_of_the_asked_sizes_and_mode(mode):
     """Each point is the plan of its loss, with the same diversity, radius and mode."""

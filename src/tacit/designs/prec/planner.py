@@ -442,6 +442,7 @@ def loss_curve(
     Raises:
         ConfigError: A size is out of range.
     """
+    theory.check_sizes(objects, rounds, diversity, radius, voters, peers)
     prec_loss = theory.loss_bound(objects, rounds, radius, voters, peers)
     uniform_loss = theory.uniform_loss(objects, rounds)
     log_first = math.log(min(prec_loss, uniform_loss) / 2)
