@@ -53,8 +53,8 @@ def write_whole(path: str | Path, content: bytes) -> None:
 def explain_write_error(path: str | Path, error: OSError) -> OutputError:
     """Return an OutputError that gives the operating system's reason."""
     return OutputError(
-        f"{path}: cannot be written ({error.strerror}). What was there is untouched. Make room "
-        "there, or name another file."
+        f"{path}: cannot be written ({error.strerror}). A file that was there is untouched. "
+        "Free some space, or name another file."
     )
 
 

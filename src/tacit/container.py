@@ -241,7 +241,7 @@ def _read_arrays(
             arrays[entry.name] = flat.reshape(entry.shape)
         except ValueError:  # one extent is 0, and the others are too large for NumPy
             raise ModelFileError(
-                f"{file}: array '{entry.name}' is of a size nobody can use."
+                f"{file}: array '{entry.name}' has a shape that is too large."
             ) from None
         offset += size
     if offset != len(body):

@@ -91,7 +91,7 @@ def say(text: str) -> None:
 
 
 def command_line() -> str:
-    """Return the command line that started this process, quoted for a shell."""
+    """Return the command line that is being run, quoted for a shell."""
     return shlex.join(["tacit", *sys.argv[1:]])
 
 

@@ -75,7 +75,7 @@ def build_claim(name: str, make: Callable[[], AuditedClaim]) -> AuditedClaim:
 
 
 def is_as_expected(claim: AuditedClaim, result: AuditResult, *, short: bool) -> bool:
-    """Say whether an audit came out as expected: published claims are refuted, all others hold.
+    """Say whether an audit came out as expected: a `published` claim is refuted, any other holds.
 
     Args:
         claim: The claim.

@@ -4,9 +4,10 @@ By how much each noise's centre moves between the two inputs of a pair, and the 
 are read from the running code. The claim for Gaussian noise is the zCDP bound, which holds on any
 grid. (An accountant's event for noise on a fine grid may cost less; that is not claimed here.)
 
-The feature of a pair is the best one for an auditor. For Laplace noise, it is how much nearer the
-release is to the first input than to the second, in steps; for Gaussian noise, the sum of the
-noises, each weighted by its move over the square of its scale.
+The feature of a pair, a number of each release, is the one that tells the two inputs apart best.
+For Laplace noise, it is how much nearer the release is to the first input than to the second, in
+steps; for Gaussian noise, the sum of the noises, each weighted by its move over the square of its
+scale.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from tacit.mechanisms.sums import Contributions, SumRelease
 DELTA = 1e-5
 """The delta of all claims here."""
 _RARE = 1e-8
-"""Smallest chance, under either input, of an event that is a candidate."""
+"""An event is tested only if its chance is above this under both inputs."""
 
 Numbers = Sequence[Any]
 """A sequence of numbers, or of rows of numbers."""
@@ -115,8 +116,8 @@ def gaussian_pair(
 ) -> Pair:
     """Make a pair of inputs of a mechanism with Gaussian noise.
 
-    If the grid is fine, so that the noise can be treated as continuous, the pair is audited by mu;
-    on a coarse grid by the exact chances of events.
+    If the grid is fine, so that the noise can be treated as continuous, the pair is audited by mu,
+    the distance of the inputs in units of sigma; on a coarse grid by the exact chances of events.
 
     Args:
         name: Name of the pair.

@@ -71,7 +71,7 @@ def write_all_lists(
         tasks = execution.tasks
         write_lists(path, execution.remote, columns, private, make_lists, destination, tasks=tasks)
     subject = "Lists" if people is None else f"Lists of {people:,} people"
-    written_to = _strip_password(destination)
+    written_to = _strip_credentials(destination)
     sentence = (
         f"{subject} are in {written_to}: user, rank, item, score. Each person's list is theirs "
         "alone: it says what they like."
@@ -79,7 +79,7 @@ def write_all_lists(
     return Result({"lists": written_to, "people": people, "n": n}, (sentence,))
 
 
-def _strip_password(destination: str) -> str:
+def _strip_credentials(destination: str) -> str:
     """Return a destination; the address of a database without the user and password in it."""
     scheme, separator, address = destination.partition("://")
     if not separator:

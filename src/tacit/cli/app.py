@@ -95,7 +95,7 @@ class LazyGroup(TyperGroup):
 
 HELP_NAMES = ("-h", "--help")
 """Options that ask for help."""
-_OPTIONS_WITHOUT_COMMAS = ("about", "edges", "setting", "values", "where")
+_OPTIONS_NOT_SPLIT = ("about", "edges", "setting", "values", "where")
 """Repeated options whose values, such as NAME=VALUE, may hold commas. The values of other repeated
 options are split at commas."""
 
@@ -105,7 +105,7 @@ def set_up_command(command: Any) -> Any:
 
     Plain help has no boxes, which would cut names and values on a narrow terminal. Typer's options
     for shell completion are removed. A repeated option, unless it is one of
-    `_OPTIONS_WITHOUT_COMMAS`, reads `--name a,b` as `--name a --name b`.
+    `_OPTIONS_NOT_SPLIT`, reads `--name a,b` as `--name a --name b`.
 
     Returns:
         The same command, which is changed.
@@ -119,7 +119,7 @@ def set_up_command(command: Any) -> Any:
     command.params = own_parameters
     for parameter in own_parameters:
         takes_texts = parameter.type_descriptor.is_list and parameter.bare_type() == "list[str]"
-        if takes_texts and parameter.name not in _OPTIONS_WITHOUT_COMMAS:
+        if takes_texts and parameter.name not in _OPTIONS_NOT_SPLIT:
             parameter.callback = _make_comma_callback(parameter.callback)
     for sub_command in getattr(command, "commands", {}).values():
         set_up_command(sub_command)

@@ -224,13 +224,13 @@ def _conclude(
     yield from failures
     weak = verdicts.count("weak audit")
     if weak and has_fewer_samples:
-        yield f"{weak} weak: fewer --samples than by default cannot do better."
+        yield f"{weak} weak: fewer --samples than by default show too little."
     elif weak:
         yield f"{weak} weak: the audit showed less than it should have. That is a failure."
     if not failures:
         yield plan.conclusion
     if result["false_alarm"]:
         yield (
-            "Samples call correct code wrong, or weak, with a probability of at most "
+            "Samples call correct code wrong, or its audit weak, with a probability of at most "
             f"{result['false_alarm']:.2g}."
         )

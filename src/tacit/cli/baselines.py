@@ -150,7 +150,7 @@ _CLASSES: Mapping[str, type[Any]] = {
 """Classes of the baselines that promise no privacy, by name."""
 
 
-def find_command(name: str) -> Command:
+def make_command(name: str) -> Command:
     """Make the command `tacit fit NAME` for the name of one of `BASELINES`."""
     if name == "private-popularity":
         settings = _make_settings_class(baselines.PrivatePopularity, _CATALOGUE)

@@ -38,7 +38,7 @@ SHOWN = {"ndcg@10": "NDCG", "recall@10": "recall", "rmse": "RMSE", "membership_a
 def compare(
     source: RatingsOptions,
     epsilon: str = option(
-        "Each in the design's own unit, with commas; inf: no noise.", default="0.5,1,3,inf"
+        "With commas, each in the design's own unit; inf: no noise.", default="0.5,1,3,inf"
     ),
     delta: float = option("Delta of the designs that have one.", default=1e-6),
     from_domain: str | None = option("Domain that people have rated in.", flag="--source"),

@@ -266,7 +266,7 @@ def _tabulate_shares(
         title: Title of the table.
         columns: Headings of the columns: value, count, share.
         counts: Counts by value, in the order of the rows.
-        total: The number that shares are of.
+        total: The number that counts as 100 %.
     """
     all_counts = list(counts.items())
     shown_counts = all_counts[:_MOST_VALUES]

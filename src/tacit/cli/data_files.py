@@ -168,7 +168,7 @@ def _agree_on_plan(
         columns: Name of the column of each role; None for one that is to be guessed. Answers are
             written into it.
         events: Whether it was typed that every row is an event.
-        may_ask: Whether a person can answer questions.
+        may_ask: Whether questions may be asked on the terminal.
         is_shown: Whether the guess is printed.
 
     Returns:

@@ -29,7 +29,7 @@ _BAR = 30
 """Length of every bar in characters; dots fill the part above the value."""
 _HEADINGS = {
     "asked": "What was asked",
-    "left": "What left",
+    "left": "What was sent",
     "learned": "What an attacker learned",
     "cost": "What it cost",
     "works_from": "How many people it takes",
@@ -56,7 +56,7 @@ def run(
     report: Path | None = option(REPORT, default=None, writes=True),
     as_json: JSON = False,
 ) -> Result:
-    """Tour the designs: what was asked, what left, what an attacker learned, and what it cost.
+    """Tour the designs: what was asked and sent, what an attacker learned, and what it cost.
 
     Each tour runs now, on generated data. How many people a design takes, and how its lists compare
     with popular items on real data, was measured before. The purchases and items of a generated

@@ -33,7 +33,7 @@ class Check:
     found: str
     """Words for what was found."""
     advice: str = ""
-    """What to do, or could be done; "": nothing."""
+    """What to do, or what could be done; "": nothing."""
 
 
 @command(app)

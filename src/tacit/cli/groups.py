@@ -45,7 +45,7 @@ class _Group(TyperGroup):
 
         Added commands are those of typer, such as `tacit attack model`.
         """
-        designs = [name for name in names() if _has_part(design(name), self.part)]
+        designs = [name for name in names() if _has_command(design(name), self.part)]
         baselines = BASELINES if self.part == "fit" else ()
         return list(dict.fromkeys([*designs, *baselines, *super().list_commands(ctx)]))
 
@@ -72,9 +72,9 @@ class _Group(TyperGroup):
         if name is None or self.part != "fit" or name not in BASELINES:
             return name, command, arguments
         if _find_command(name, self.part) is None:
-            from tacit.cli.baselines import find_command
+            from tacit.cli.baselines import make_command
 
-            command = _make_click_command(name, find_command(name))
+            command = _make_click_command(name, make_command(name))
         return name, command, arguments
 
 
@@ -95,7 +95,7 @@ def make_group(part: str, summary: str, *, fallback: str = "") -> typer.Typer:
 fit, evaluate, plan, simulate, replay = (make_group(part, COMMANDS[part]) for part in PARTS)
 
 
-def _has_part(owner: Design, part: str) -> bool:
+def _has_command(owner: Design, part: str) -> bool:
     """Say whether `tacit PART` has a sub-command for a design.
 
     A design that has models, but not the part "fit" or "evaluate", gets the command that
@@ -115,7 +115,7 @@ def _find_command(name: str, part: str) -> Command | None:
     """
     # `names` searches the installed packages, which is slow. BUILT_IN spares this for tacit's own.
     owner = design(name) if name in BUILT_IN or name in names() else None
-    if owner is None or not _has_part(owner, part):
+    if owner is None or not _has_command(owner, part):
         return None
     if part in owner.parts:
         command: Command = owner.part(part)

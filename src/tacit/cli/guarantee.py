@@ -55,12 +55,12 @@ def guarantee(
     if out is not None:
         raise ConfigError("--out names the file of the officer's page: add --for-officer.")
     if what in NAMES:
-        found = _find_mechanism_cards(what, typed_options)
+        found = _make_mechanism_cards(what, typed_options)
     elif what in names():
-        found = _find_design_cards(design(what), typed_options)
+        found = _make_design_cards(design(what), typed_options)
     elif Path(what).exists():
         _check_options("a model file", typed_options, ())
-        found = _find_model_cards(Path(what))
+        found = _read_model_cards(Path(what))
     else:
         raise ConfigError(
             f"No model file '{what}', and no design or mechanism of that name. "
@@ -85,7 +85,7 @@ class _CardsToShow(NamedTuple):
     """Command to suggest, with what it does; "": none."""
 
 
-def _find_mechanism_cards(name: str, typed_options: Mapping[str, Any]) -> _CardsToShow:
+def _make_mechanism_cards(name: str, typed_options: Mapping[str, Any]) -> _CardsToShow:
     """Make the card of a mechanism with the options that were typed.
 
     Raises:
@@ -101,7 +101,7 @@ def _find_mechanism_cards(name: str, typed_options: Mapping[str, Any]) -> _Cards
     return _CardsToShow((card,), None, next_command)
 
 
-def _find_model_cards(model_file: Path) -> _CardsToShow:
+def _read_model_cards(model_file: Path) -> _CardsToShow:
     """Read the cards of a model file."""
     from tacit.privacy import sort_refuted_first
     from tacit.recommenders import load_model
@@ -149,7 +149,7 @@ def _write_officer_page(model_file: Path, out: Path | None, *, as_json: bool) ->
     terminal.emit(result, as_json=as_json, render=lambda _: terminal.say(sentence))
 
 
-def _find_design_cards(owner: Design, typed_options: Mapping[str, Any]) -> _CardsToShow:
+def _make_design_cards(owner: Design, typed_options: Mapping[str, Any]) -> _CardsToShow:
     """Make the guarantee cards of a design before it is fitted, with the options that were typed.
 
     Raises:

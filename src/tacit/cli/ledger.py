@@ -99,7 +99,7 @@ def open_budget(
     delta: str | None = option("With --epsilon: the cap of delta."),
     rho: str | None = option("The cap for life, in zCDP."),
     fits: bool = option(
-        "With --epsilon and --delta: a budget for fits of private lists, counted as mu^2 / 2.",
+        "With --epsilon and --delta: a budget for fits of private lists, in the unit gdp.",
         default=False,
     ),
     per_epoch: str | None = option("A cap within each epoch as well, in the same unit."),
@@ -175,7 +175,7 @@ def backup(
     ),
     force: bool = FORCE,
 ) -> Result:
-    """Copy a ledger in a file, also while it is in use.
+    """Copy a ledger that is a file, also while it is in use.
 
     The copy holds data that people sent to the service. Only its owner can read it.
     """

@@ -481,9 +481,9 @@ def _suggest_command(result: dict[str, Any], model: Any, show_release: bool) -> 
     typed = terminal.command_line()
     card = f"tacit guarantee {shlex.quote(result['model'])}"
     if result["computed"] == "before the first letter":
-        return f"{typed} --as-of {result['due'][:19]} --show-release  shows it now."
+        return f"{typed} --as-of {result['due'][:19]} --show-release  shows that letter now."
     if result["shown"] is not None and show_release:
-        return f"{card}  shows what they hide."
+        return f"{card}  shows what the release hides."
     if result["shown"] is not None:
         return f"{typed} --show-release  prints the bytes that would leave the device."
     if result["computed"] == "at the device" or any("because" in row for row in result["items"]):

@@ -46,11 +46,11 @@ def reproduce(
     folder: Path | None = option("Folder that holds ml-100k; default: TACIT_DATA."),
     as_json: JSON = False,
 ) -> Result | None:
-    """Make a figure of a paper again.
+    """Make a table, figure, theorem or bound of a paper again.
 
     Without ITEM or --all, every table, figure and bound of the papers is listed, with what became
     of it here and why. With ITEM, the command that makes it is run, and its quantities are shown
-    beside the paper's figures. With --json, the command's own JSON is printed instead. The output
+    with what the paper prints. With --json, the command's own JSON is printed instead. The output
     of --list --json has, under `shows`, the paths of these quantities in that JSON.
     """
     results = paper_results()
@@ -190,7 +190,7 @@ def is_quick(line: str) -> bool:
 
 
 def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result | None:
-    """Run the command of a result, and make a table of its quantities beside the paper's figures.
+    """Run the command of a result, and show its quantities with what the paper prints.
 
     Args:
         result: The result.
@@ -198,8 +198,8 @@ def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result
         as_json: Whether the command only prints its own JSON.
 
     Returns:
-        The table; None where the command printed everything itself: with `as_json`, and for a
-        result without quantities to show.
+        The table and sentences; None where the command printed everything itself: with `as_json`,
+        and for a result without quantities to show.
 
     Raises:
         ConfigError: No command makes the result, or it needs MovieLens and no folder is named.

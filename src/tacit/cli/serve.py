@@ -96,7 +96,7 @@ def init(
     ),
     every: str = option("How often a fit is due: day, week or month.", default="week"),
     vendors: int | None = option(
-        "Write the folders of this many vendors that forward to each other: 2. No ratings then."
+        "Number of vendors that forward to each other, 2: write their folders, read no RATINGS."
     ),
     as_json: JSON = False,
 ) -> Result:
@@ -337,8 +337,8 @@ def serve(
         "A model file; or a folder with tacit.toml. New with --demo.", argument="folder"
     ),
     demo: bool = option("Serve generated data."),
-    host: str | None = option("Where to listen [127.0.0.1]."),
-    port: int | None = option("Where to listen; 0 is any [8000]."),
+    host: str | None = option("Address to listen at [127.0.0.1]."),
+    port: int | None = option("Port to listen at; 0: any free one [8000]."),
     database: str | None = option(
         "The ledger: a file or postgresql://HOST/NAME [FOLDER/budgets.db]."
     ),

@@ -82,8 +82,8 @@ class RatingsOptions:
         "Titles that stand beside the ratings are public: models publish them.",
         flag="--items-from-ratings",
     )
-    per_item: int = option("Leave out items with fewer ratings.", default=1, least=1)
-    per_user: int = option("Leave out people with fewer ratings.", default=1, least=1)
+    per_item: int = option("Leave out items with fewer ratings than this.", default=1, least=1)
+    per_user: int = option("Leave out people with fewer ratings than this.", default=1, least=1)
 
     def describe(self) -> dict[str, object]:
         """Return the options that have a value, except for the path, as JSON by name.

@@ -1,7 +1,7 @@
 """Privacy guarantees, and how people read them.
 
 guarantee     the card: what is claimed, for whom, against whom, and on what basis
-measurements  how well attackers did, as a card holds it, and in a sentence
+measurements  how well attackers did: the part of a card, and the sentence that describes it
 officer_card  a page about a guarantee for a person who decides, with a verdict of one word
 """
 

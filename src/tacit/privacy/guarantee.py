@@ -98,7 +98,7 @@ class Guarantee:
     sentence: str
     """What the guarantee means to the person who is protected."""
     protects: str
-    """The secret, and from whom it is protected."""
+    """What is protected, on some cards also from whom; "nobody" if nothing is."""
     adjacency: Adjacency
     """The unit that epsilon protects, and how neighbouring inputs differ in it."""
     against: str
@@ -152,7 +152,7 @@ class Guarantee:
         return self.basis.first_line
 
     def _repr_html_(self) -> str:
-        """Return the card as a notebook shows it: all but its claims and sources, as a table."""
+        """Return a table for notebooks: the card without claims, sources and lifetime epsilon."""
         one_release = None
         if self.epsilon is not None:
             one_release = f"epsilon {self.epsilon:g}, delta {self.delta:g}, {self.adjacency}"

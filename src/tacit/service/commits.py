@@ -1,7 +1,7 @@
 """Commits of several changes at once: the first change waits some milliseconds for others.
 
-A part of a commit's cost does not grow with the number of its changes: it syncs the disk, and takes
-about as much processor time as several changes do. So the event loop gathers a group of changes,
+A part of a commit's cost is the same for any number of changes: a sync of the disk, and about as
+much processor time as several changes take. So the event loop gathers a group of changes,
 and one thread hands the group to the ledger. A change is confirmed only after the commit that holds
 it.
 

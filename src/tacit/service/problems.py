@@ -107,7 +107,7 @@ class InvalidRequest(Exception):
     """Parameters or a body that do not fit the OpenAPI document: a problem of status 422.
 
     Args:
-        errors: pydantic's errors: mappings with "type" and with "loc", where in the request.
+        errors: pydantic's errors: mappings with "type" and "loc", the place in the request.
     """
 
     def __init__(self, errors: Iterable[Mapping[str, Any]]) -> None:

@@ -45,7 +45,7 @@ def _make_proved_card(
 
 
 def example_cards(epsilon: float) -> tuple[Guarantee, ...]:
-    """Return all cards for the sizes of `design.CardSettings`.
+    """Return all cards for the sizes that the docstring of `design.CardSettings` states.
 
     Args:
         epsilon: nats of one visit for the joint learner; a forwarded context costs as many again,

@@ -8,7 +8,8 @@ Policy     the visitors' contexts are never released. But the policy is public, 
            with which it shows each arm can be estimated for any context: `shares_at_points` does
            so at 512 points p of the cube.
 Expected   sums of an arm over an epoch with N arrivals, if contexts were spread evenly and every
-           visit got its reward: E = N mean_p pi phi, and H = N mean_p pi phi phi'.
+           visit got its reward: E = N mean_p pi phi, with E_0 its entry of the constant, and
+           H = N mean_p pi phi phi'.
 Weights    contexts are not spread evenly, and rewards are missing or late, so the released V
            differs from E. The density w_p = max(1 + phi_p' lambda, 0) corrects for it, with
            lambda = (H / k + nu I)^-1 (V - E) / k, k = max(E_0, 1) and
@@ -444,7 +445,7 @@ def _add_evidence(
 
     Args:
         beliefs: updated in place.
-        rows: (k,) rows of these arms.
+        rows: (n_rows,) rows of these arms.
         release: of all arms.
         grams: (K, M, M) G of all arms.
         squared_scale: (B / epsilon)^2.
@@ -455,7 +456,7 @@ def _add_evidence(
     scaled_mean = (beliefs.prior_mean[rows] - low) / width
     noise_variance = 2 * squared_scale * (scaled_mean**2 + (1 - scaled_mean) ** 2)
     # G = U diag(g) U', so G W G = U diag(g^2 / d) U' and G W = U diag(g / d) U', where
-    # d = width^2 (.2 g + s2): all (k, M, M) for the k arms.
+    # d = width^2 (.2 g + s2), for each of these arms: (n_rows, M, M).
     values, vectors = np.linalg.eigh(grams[rows])
     values = np.maximum(values, 0.0)
     reward_variance = width**2 * REWARD_VARIANCE

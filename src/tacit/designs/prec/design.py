@@ -16,7 +16,7 @@ class CardSettings:
     """Options of `tacit guarantee prec`."""
 
     epsilon: float | None = option(
-        "Epsilon of what as many clients as --clients see together.", default=None
+        "Epsilon of all that --clients clients see together.", default=None
     )
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
     objects: int = option("Largest number of objects in a round.", default=2, least=2)

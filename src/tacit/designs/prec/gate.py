@@ -7,10 +7,10 @@ Formula    In round t a client's gate is open if and only if
 
                survivors_t + noise_t  >  P + slack + threshold_noise
 
-           where survivors_t is the number of voters who still count for the client. With D or R
-           above 0 it is the sum of their credits, divided by the credit of one voter at the start
-           and rounded down. A gate that has shut stays shut: from then on the client is
-           recommended objects uniformly at random.
+           where survivors_t is the number of voters who still count for the client. If the
+           paper's D or R (see `PRecSettings`) is above 0, it is the sum of their credits, divided
+           by the credit of one voter at the start and rounded down. A gate that has shut stays
+           shut: from then on the client is recommended objects uniformly at random.
 Noise      discrete Laplace, P(noise = k) in proportion to e^(-|k| / scale), with the scale
            2 / epsilon (`noise_scale`). `make_gate(...).start()` draws threshold_noise, once, when
            the client joins. `is_open` draws noise_t, anew in each round. Both are drawn by

@@ -2,7 +2,7 @@
 
 `Profiles` predict stars, `Ease` ranks lists, and `Server` answers releases by both.
 
-Source      the patent's estimator: p = argmin sum_i (y_i - <v_i, x>)^2 + ridge |x|^2.
+Source      the patent's estimator: argmin_x sum_i (level_i - <profile_i, x>)^2 + ridge |x|^2.
 Runs at     the recommender.
 Sees        releases; never an attribute, never a true star, never the sender of a release.
 Releases    predicted levels without the attribute's effect, which the device adds itself, and

@@ -122,10 +122,10 @@ def page_of(findings: Findings, world: World, manifest: Mapping[str, Any]) -> Pa
 
 
 def verdict(orderings: Sequence[PaperOrdering]) -> Verdict:
-    """Count the comparisons that come out as in the paper, in the tests of what was learned.
+    """Make the page's verdict: how many comparisons come out as in the paper.
 
-    A comparison is one of the paper's orderings at one epsilon and one size of the test. If none
-    was made in such a test, those of the training are counted.
+    A comparison is one of the paper's orderings at one epsilon and one size of the test. Tests of
+    what was learned are counted; if no comparison was made in them, those of the training.
     """
     judged = [ordering for ordering in orderings if ordering.protocol == "train-then-test"]
     if not judged:
@@ -160,7 +160,7 @@ def title_of(contender: Contender) -> str:
 def policy_table(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
     """Make the table of all policies by one protocol, with means and intervals over seeds.
 
-    A table of tests has the size of the test and the paper's accuracy, but not the epsilon spent.
+    A table of tests has N, the size of the test, and the paper's accuracy, but no epsilon spent.
     """
     rows_of_protocol = [row for row in rows if row.protocol == protocol]
 
@@ -287,7 +287,7 @@ def bound_table(bounds: Sequence[Bound]) -> Table:
         "measured": lambda bound: f"{bound.measured:.4g}",
         "": lambda bound: Cell(bound.verdict, tone=tones.get(bound.verdict, "")),
     }
-    return Table.from_rows("The paper's bounds on regret, of one vendor", columns, bounds)
+    return Table.from_rows("The paper's bounds, for one vendor", columns, bounds)
 
 
 def _cell_of_spending(row: SummaryRow) -> object:
