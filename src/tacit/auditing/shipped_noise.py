@@ -31,7 +31,7 @@ from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.sums import Contributions, SumRelease
 
 DELTA = 1e-5
-"""The delta of all claims here."""
+"""The delta of the claims about Gaussian noise."""
 _RARE = 1e-8
 """An event is tested only if its chance is above this under both inputs."""
 

@@ -1,1 +1,1 @@
-"""The command line. `app` holds the list of commands; each command is a module of its own name."""
+"""The command line. `app` lists the commands, and says which of them is in which module."""

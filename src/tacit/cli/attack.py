@@ -36,7 +36,7 @@ class ModelSettings:
     """The options of `attack model`. Most are parameters of `any_model.attack`."""
 
     model: str = option(HELP)
-    setting: list[str] | None = option("NAME=VALUE for the class; repeat.", flag="--set")
+    setting: list[str] | None = option("NAME=VALUE for the class; may be repeated.", flag="--set")
     attacks: list[str] | None = option(_ATTACKS, flag="--attack")
     attribute: str | None = option("Attribute to guess; default: the first with two values.")
     panel: str = option(_PANEL, default="quick")

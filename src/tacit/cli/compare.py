@@ -45,9 +45,12 @@ def compare(
     to_domain: str | None = option("Domain of the items in lists.", flag="--target"),
     features: str | None = option(FEATURES_HELP),
     design: list[str] | None = option("Only these designs and the baselines, with commas."),
-    model: list[str] | None = option(f"Also compare this, and attack it; repeat. {MODEL_HELP}"),
+    model: list[str] | None = option(
+        f"Also compare this, and attack it; may be repeated. {MODEL_HELP}"
+    ),
     setting: list[str] | None = option(
-        "NAME=VALUE for the class of the one --model, CLASS.NAME=VALUE of several; repeat.",
+        "NAME=VALUE for the class of a single --model, CLASS.NAME=VALUE for one of several; may be "
+        "repeated.",
         flag="--set",
     ),
     attacks: bool = option(

@@ -1,6 +1,6 @@
 """The recommender half of the standard scheme: a release comes in, scores go out.
 
-`Profiles` predict stars, `Ease` ranks lists, and `Server` answers releases by both.
+`Profiles` predict stars, `Ease` ranks lists, `Server` uses both. Level: number of a star, from 0.
 
 Source      the patent's estimator: argmin_x sum_i (level_i - <profile_i, x>)^2 + ridge |x|^2.
 Runs at     the recommender.
