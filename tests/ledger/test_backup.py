@@ -115,3 +115,24 @@ def test_a_backup_while_it_is_used_is_sound(path, capsys):
     assert 1 <= found["releases"] <= 21
     assert all("older than" in problem for problem in found["problems"])
     assert copy.stat().st_mode & 0o077 == 0
+
+
+def test_a_backup_that_fails_leaves_the_earlier_one(tmp_path):
+    """With --force, too: the earlier backup is replaced only by a complete one."""
+    earlier = tmp_path / "earlier.db"
+    earlier.write_bytes(b"earlier")
+    missing = tmp_path / "missing.db"
+    assert main(["ledger", "backup", str(missing), "--out", str(earlier), "--force"]) != 0
+    assert [path.name for path in tmp_path.iterdir()] == ["earlier.db"]
+    assert earlier.read_bytes() == b"earlier"
+
+
+def test_a_backup_replaces_an_earlier_one(tmp_path, capsys):
+    """The name may hold a blank: the command that restores the copy is printed with quotes."""
+    path, copy = tmp_path / "budgets.db", tmp_path / "a copy.db"
+    open_ledger(path).close()
+    copy.write_bytes(b"earlier")
+    assert main(["ledger", "backup", str(path), "--out", str(copy), "--force"]) == 0
+    assert f"--source '{copy}'" in capsys.readouterr().out
+    assert sorted(file.name for file in tmp_path.glob("a copy*")) == ["a copy.db"]
+    assert copy.read_bytes().startswith(b"SQLite format 3")

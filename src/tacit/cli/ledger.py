@@ -182,12 +182,17 @@ def backup(
     from tacit.ledger import inspection
 
     out = out or _name_beside_ledger(address, "-backup.db", force=force)
-    old_backup = out.with_name(f"{out.name}.replaced")
     if force and out.exists():
-        out.rename(old_backup)  # a backup is only written to a new file
-    inspection.backup(address, out)
-    old_backup.unlink(missing_ok=True)
-    advice = f"If the ledger is lost:  tacit ledger restore {address} --source {out}"
+        # A backup is only written to a new file. The old one stays until the new one is complete.
+        new_backup = out.with_name(f"{out.name}.new")
+        new_backup.unlink(missing_ok=True)
+        inspection.backup(address, new_backup)
+        new_backup.replace(out)
+    else:
+        inspection.backup(address, out)
+    ledger = _quote_address(address, "LEDGER")
+    restoring = f"tacit ledger restore {ledger} --source {shlex.quote(str(out))}"
+    advice = f"If the ledger is lost:  {restoring}"
     return Result({"ledger": address, "written": out}, (f"Wrote {out}. {advice}",))
 
 
