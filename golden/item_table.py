@@ -8,11 +8,11 @@ from typing import Any
 
 from golden.vectors import Item, Vector, message, outcome, readable, tagged
 from tacit.designs.sketches.sensing import draw_below, random_words
-from tacit.designs.standard_scheme.messages import ItemTable, liked_levels
+from tacit.designs.standard_scheme.messages import ItemTable, weights_of_levels
 
 ITEMS: tuple[Item, ...] = (12, "12", "é", "😀", -7, 2**53, 2**60, "", 'a "b"\\\n\u2028', 40)
 DIGEST = "0123456789abcdef"
-SMALL = ItemTable(DIGEST, liked_levels(5), (((1,), (7,)), ((0,), (-7,)), ((), ())))
+SMALL = ItemTable(DIGEST, weights_of_levels(5), (((1,), (7,)), ((0,), (-7,)), ((), ())))
 
 
 def table(n_items: int, levels: int, seed: int, *, largest: int = 60_000) -> ItemTable:
@@ -25,7 +25,7 @@ def table(n_items: int, levels: int, seed: int, *, largest: int = 60_000) -> Ite
         weights = [draw_below(stream, 2 * largest) - largest or 1 for _ in rows]
         return tuple(rows[:256]), tuple(weights[:256])
 
-    return ItemTable(DIGEST, liked_levels(levels), tuple(map(column, range(n_items))))
+    return ItemTable(DIGEST, weights_of_levels(levels), tuple(map(column, range(n_items))))
 
 
 def ranking(made: ItemTable, items: Sequence[Item], levels: Mapping[Item, Any]) -> Vector:

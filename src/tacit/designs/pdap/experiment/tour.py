@@ -72,8 +72,8 @@ def tour() -> Tour:
         "four cells for the visitor's context. A random choice makes it a wrong cell at times: the "
         "smaller epsilon, the more often. In what others are recommended: noisy sums of clicks.",
         learned="Another vendor that believes the cell it was sent is right in "
-        f"{right:.0%} of {DRAWS:,} visits; guessing is right in 25%. Whoever sees what other "
-        "visitors are recommended learns little about a visit, because the sums are noisy.",
+        f"{right:.0%} of {DRAWS:,} visits; guessing is right in 25%. What other visitors "
+        "are recommended reveals little about a visit, because the sums are noisy.",
         cost=f"Epsilon {EPSILON:g} for learning from a visit, and as much again for sending its "
         f"context; a person's visits add up. Clicks: {click_shares['private']:.0%} of visits, "
         f"without noise {click_shares['without noise']:.0%}, if all were shown the best single "
