@@ -107,7 +107,7 @@ PRICES: Prices = {
 
 
 class ZCDPAccountant(Accountant):
-    """Accountant that adds up rho, and converts the sum to the smallest (epsilon, delta)."""
+    """Accountant that adds up rho, and converts the sum by the formula of `epsilon_of_rho`."""
 
     adaptive: ClassVar[bool] = True
 
@@ -122,7 +122,7 @@ class ZCDPAccountant(Accountant):
         return epsilon_of_rho(self.rho, delta)
 
     def delta(self, epsilon: float) -> float:
-        """Return the smallest delta that the sum of rho implies."""
+        """Return the delta at this epsilon (`delta_of_rho`)."""
         check_epsilon(epsilon)
         return delta_of_rho(self.rho, epsilon)
 
@@ -132,7 +132,7 @@ class ZCDPAccountant(Accountant):
 
 
 def epsilon_of_rho(rho: float, delta: float) -> float:
-    """Return the smallest epsilon that rho-zCDP implies at delta, rounded up.
+    """Return the smallest epsilon at delta that the orders of Renyi divergence give, rounded up.
 
     Each order a > 1 gives a valid epsilon, a rho + (ln(1/delta) - ln a)/(a - 1) + ln(1 - 1/a). The
     smallest is where (a - 1)^2 rho + ln a = ln(1/delta). With t = a - 1, each term of the left side
@@ -148,12 +148,12 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
         return math.inf
     t = find_root(lambda t: t * t * rho + math.log1p(t) - log_inverse, largest_t)
     epsilon = (t + 1) * rho + (log_inverse - math.log1p(t)) / t - math.log1p(1 / t)
-    # Terms of this size cancel: rho, t rho <= ln(1/delta) / t, and ln(1/delta) / t.
+    # The terms rho, t rho <= ln(1/delta) / t and ln(1/delta) / t may cancel with the others.
     return max(0.0, round_up(epsilon, slack=rho + log_inverse / t))
 
 
 def delta_of_rho(rho: float, epsilon: float) -> float:
-    """Return the smallest delta that rho-zCDP implies at epsilon, rounded up.
+    """Return the smallest delta at epsilon that the orders of Renyi divergence give, rounded up.
 
     Each order a > 1 gives a valid delta, exp((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a. It
     is smallest where (2a - 1) rho + ln(1 - 1/a) = epsilon. With t = a - 1, the left side is above

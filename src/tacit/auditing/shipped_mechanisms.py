@@ -167,11 +167,11 @@ def selection(epsilon: float) -> AuditedMechanism:
         )
 
     pairs = (
-        pair("ten candidates, one up", [1.0] + [0.0] * 9, [0.0] + [1.0] * 9, sample_divisor=4),
+        pair("ten candidates, one down", [1.0] + [0.0] * 9, [0.0] + [1.0] * 9, sample_divisor=4),
         pair("two candidates, crossing", [1.0, 0.0], [0.0, 1.0]),
-        pair("four candidates, one up", [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]),
+        pair("four candidates, one down", [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]),
         pair("ties", [0.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]),
-        pair("middle of six", [2.0, 3.0, 4.0, 5.0], [3.0, 2.0, 3.0, 4.0], upper=6),
+        pair("scores inside 0 to 6", [2.0, 3.0, 4.0, 5.0], [3.0, 2.0, 3.0, 4.0], upper=6),
         pair("clamped", [50.0, 0.0, -9.0], [0.0, 1.0, -9.0]),
         pair("monotonic, all but one up", [0.0] * 10, [0.0] + [1.0] * 9, monotonic=True),
         pair("fifty candidates", [1.0] + [0.0] * 49, [0.0] + [1.0] * 49),

@@ -39,8 +39,8 @@ def audit(
 ) -> Result:
     """Audit by exact computation and by samples of the running code.
 
-    Published claims that are known to be false are expected to be refuted. Exit code 1 if another
-    claim was violated, if one of these was not refuted, if a planted bug was missed, if correct
+    Published claims that are known to be false are expected to be refuted. Exit code 1 if one of
+    them was not refuted, if any other claim was violated, if a planted bug was missed, if correct
     code raised an alarm, or if an audit was weak although --samples was not below its default.
     """
     if not everything and what is None:

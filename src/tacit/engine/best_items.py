@@ -92,8 +92,8 @@ def best_of_products(
 ) -> BestItems:
     """Make each person's list from scores that are inner products of factors.
 
-    Products are computed in float32, which is fast. Items that may be in the list despite the
-    rounding error are scored again in float64, so that the lists are those of float64 scores.
+    Products are computed in float32, which is fast. Each item whose product is large enough for the
+    list, up to the rounding error, is scored again in float64: lists are those of float64 scores.
 
     Args:
         people: (people, k) finite factors of people.

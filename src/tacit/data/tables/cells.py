@@ -443,19 +443,19 @@ ReadCells = tuple[pl.Series, pl.Series]
 Booleans: whether each cell is missing."""
 
 
-def _read_texts(column: pl.Series, is_stripped: bool, _: Rules | None = None) -> ReadCells:
+def _read_texts(column: pl.Series, is_from_text: bool, _: Rules | None = None) -> ReadCells:
     """Read texts without blanks around them.
 
     Args:
         column: Cells of any type but lists and objects.
-        is_stripped: Whether the cells come from a text file, whose cells are stripped already.
+        is_from_text: Whether the cells come from a text file, whose cells are stripped already.
 
     Raises:
         DataError: The cells are lists or objects.
     """
     if column.dtype.is_nested():
         raise DataError("a text is one plain value", found="nested values")
-    if not is_stripped:
+    if not is_from_text:
         column = column.cast(pl.String).str.strip_chars()
     if (column.str.len_bytes() != column.str.len_chars()).any():
         column = column.str.normalize("NFC")  # so that two spellings of a letter are the same id
@@ -463,7 +463,7 @@ def _read_texts(column: pl.Series, is_stripped: bool, _: Rules | None = None) ->
     return column, column.is_null()
 
 
-def _read_ids(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells:
+def _read_ids(column: pl.Series, is_from_text: bool, rules: Rules) -> ReadCells:
     """Read ids as integers or texts, as the module's docstring says.
 
     Raises:
@@ -472,10 +472,10 @@ def _read_ids(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells:
     """
     kind = column.dtype
     if is_text_type(kind):
-        numbers = _read_canonical_integers(column) if is_stripped else None
+        numbers = _read_canonical_integers(column) if is_from_text else None
         if numbers is not None:
             return numbers, column.is_null()
-        column, missing = _read_texts(column, is_stripped)
+        column, missing = _read_texts(column, is_from_text)
         if not rules.are_fixed:
             _refuse_shortened_ids(column)
         return _remove_unusable_ids(column), missing
@@ -567,14 +567,14 @@ def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
     return numbers.set(~numbers.is_finite(), None)
 
 
-def _read_stars(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells:
+def _read_stars(column: pl.Series, is_from_text: bool, rules: Rules) -> ReadCells:
     """Read stars as finite floats; DataError unless the cells are numbers, Booleans or texts."""
     kind = column.dtype
     if is_text_type(kind):
-        integers = _read_canonical_integers(column) if is_stripped else None
+        integers = _read_canonical_integers(column) if is_from_text else None
         if integers is not None:
             return integers.cast(pl.Float64), column.is_null()
-        column, missing = _read_texts(column, is_stripped)
+        column, missing = _read_texts(column, is_from_text)
         return to_numbers(column, rules.decimal), missing
     if kind.is_numeric() or kind == pl.Boolean or kind == pl.Null:
         numbers = column.cast(pl.Float64).fill_nan(None)
@@ -604,24 +604,24 @@ def find_thousands_sign(column: pl.Series) -> str:
     return ""
 
 
-def _read_plays(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells:
+def _read_plays(column: pl.Series, is_from_text: bool, rules: Rules) -> ReadCells:
     """Read numbers of plays as floats of 0 or more; DataError as in `_read_stars`.
 
     Unless the rules name the sign between thousands, it is looked for if they do not name the
     decimal sign either.
     """
     if is_text_type(column.dtype) and (rules.decimal is None or rules.thousands):
-        column, _ = _read_texts(column, is_stripped)
+        column, _ = _read_texts(column, is_from_text)
         sign = find_thousands_sign(column) if rules.thousands is None else rules.thousands
         if sign:
             has_thousands = column.str.contains(_WITH_THOUSANDS[sign]).fill_null(value=False)
             without_sign = column.str.replace_all(sign, "", literal=True)
             column = column.zip_with(~has_thousands, without_sign)
-    numbers, missing = _read_stars(column, is_stripped, rules)
+    numbers, missing = _read_stars(column, is_from_text, rules)
     return numbers.set(numbers < 0, None), missing
 
 
-def _read_times(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells:
+def _read_times(column: pl.Series, is_from_text: bool, rules: Rules) -> ReadCells:
     """Read times, which are numbers, dates or texts, as Int64 seconds since 1970.
 
     Raises:
@@ -632,7 +632,7 @@ def _read_times(column: pl.Series, is_stripped: bool, rules: Rules) -> ReadCells
     if not (is_text_type(kind) or kind.is_numeric() or kind in (pl.Date, pl.Datetime)):
         raise DataError("a time is a number, a date or text", found=str(kind))
     if is_text_type(kind):
-        column, missing = _read_texts(column, is_stripped)
+        column, missing = _read_texts(column, is_from_text)
     else:
         missing = column.is_null() | column.cast(pl.Float64).is_nan()
     form = rules.times or find_time_form(column, guessing=rules.guessing)

@@ -92,7 +92,8 @@ def has_stars(ratings: Ratings) -> bool:
 def describe_written(ratings: Ratings, path: Path) -> WrittenFormat:
     """Describe the format of a file that `write_ratings` writes with all its columns.
 
-    A file in a written format is read row by row, which a proof of privacy needs.
+    With this description, no row of the file changes how another row is read. A proof of privacy
+    needs that.
 
     Args:
         ratings: The ratings.

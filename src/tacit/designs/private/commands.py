@@ -200,7 +200,7 @@ def _make_recommender(settings: FitSettings) -> Private:
         source=settings.from_domain or None,
         target=settings.to_domain or None,
         features=settings.features,
-        mode=settings.mode,  # type: ignore[arg-type]  # checked on the next line
+        mode=settings.mode,  # type: ignore[arg-type]  # checked by model.settings
         like_at=settings.like_at,
         stars=settings.stars,
         previous=settings.previous,
@@ -210,7 +210,7 @@ def _make_recommender(settings: FitSettings) -> Private:
         vectors=settings.vectors,
         consented=consented,
     )
-    _ = model.settings  # raises ConfigError for a bad one
+    _ = model.settings  # raises ConfigError for an invalid setting
     return model
 
 
@@ -464,7 +464,7 @@ def _make_contenders(epsilons: tuple[float, ...], parameters: dict[str, Any]) ->
     from tacit.evaluation.lists import Contender
 
     for epsilon in epsilons:
-        _ = Private(epsilon, **parameters).settings  # raises ConfigError for a bad one
+        _ = Private(epsilon, **parameters).settings  # raises ConfigError for an invalid setting
     # In one domain only likes are held out, and their error says nothing about other stars.
     judges_stars = parameters["stars"] and parameters["target"] is not None
     contenders = []

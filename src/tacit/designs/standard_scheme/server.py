@@ -103,7 +103,7 @@ class Ease:
         has_weights = self.has_weights
         level_weights = weigh_levels(levels, self.n_levels)
         sums = (level_weights @ self._weights_by_row).toarray()  # in 1 / PREFERENCE_UNIT_OF_DEVICE
-        # How many of these make 1 / PREFERENCE_UNIT_OF_SERVER.
+        # Number of units of the device in one unit of the server.
         device_units = PREFERENCE_UNIT_OF_DEVICE // PREFERENCE_UNIT_OF_SERVER
         preferences: Ints = (sums + device_units // 2) // device_units  # rounded
         shows_no_weighted_item = level_weights @ has_weights.astype(np.int64) == 0

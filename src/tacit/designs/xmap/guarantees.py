@@ -227,7 +227,7 @@ def _claim_of_noise(epsilon_prime: float, k: int) -> Claim:
 def _claim_of_utility() -> Claim:
     """Make the claim of Theorems 3 and 4, with values of the width w."""
     bounds = ", ".join(
-        f"{theory.uncut_truncation(k, theory.SPREAD, epsilon_prime, n_candidates):.4g} for "
+        f"{theory.width_before_minimum(k, theory.SPREAD, epsilon_prime, n_candidates):.4g} for "
         f"k = {k}, epsilon' = {epsilon_prime:g}, {n_candidates:,} candidates"
         for k, epsilon_prime, n_candidates in ((50, 0.8, 3000), (5, 1.0, 3000), (1, 8.0, 100))
     )

@@ -118,10 +118,10 @@ def largest_change(r_i: Floats, r_j: Floats, people: Mask | None = None) -> floa
     return largest
 
 
-def uncut_truncation(
+def width_before_minimum(
     k: int, sensitivity: float, epsilon: float, length: int, rho: float = RHO
 ) -> float:
-    """Second term of the minimum in `truncation`: 4 k SS / epsilon' ln(k (|v| - k) / rho).
+    """Width w of `truncation` before its minimum: 4 k SS / epsilon' ln(k (|v| - k) / rho).
 
     Args:
         k: Number of neighbours.
@@ -151,7 +151,7 @@ def truncation(
         length: |v|.
         rho: Chance with which PNSA may miss its bound.
     """
-    return min(kth, uncut_truncation(k, sensitivity, epsilon, length, rho))
+    return min(kth, width_before_minimum(k, sensitivity, epsilon, length, rho))
 
 
 def kth_largest(similarities: Floats, k: int) -> float:

@@ -426,9 +426,13 @@ def _set_up_session(session: Any) -> None:
 def _cluster_path(path: str) -> str:
     """Return a path as the cluster sees it: a local path becomes absolute, an address stays.
 
-    `pathlib` removes a slash of an address such as s3://bucket; it is added again.
+    `pathlib` shortens an address such as s3://bucket/x to s3:/bucket/x; the slash is added again.
+    The addresses file:/x and file:///x are the same for a cluster, so neither is changed. An
+    address without a host, such as hdfs:///x, must not go through `pathlib`.
     """
-    address = re.match(r"(\w+):/(?!/)", path)
+    if re.match(r"\w+://|file:/", path):
+        return path
+    address = re.match(r"(\w+):/", path)
     if address is not None:
         return path.replace(address[0], f"{address[1]}://", 1)
     return str(Path(path).absolute())

@@ -107,7 +107,8 @@ def sum_counts(
     Args:
         people: Everybody's profile.
         context_items: Number of entries of context items; 0 in one domain.
-        mechanism: Determines the clip and the steps.
+        mechanism: Determines at which norm vectors are clipped, and the steps to which their
+            entries are rounded (`whole_steps`).
         settings: Choices of the fit.
     """
     from tacit.engine.profile_kernels.counts import add_counts  # numba is only needed here

@@ -154,7 +154,8 @@ def sum_item_tastes(
         features: Public features of context and target items.
         directions: (f, k) V of sum 2b.
         query: The question: items and norms.
-        mechanism: Determines the clip and the steps.
+        mechanism: Determines at which norm vectors are clipped, and the steps to which their
+            entries are rounded (`whole_steps`).
         settings: Choices of the fit.
     """
     from tacit.engine.profile_kernels.item_tastes import (

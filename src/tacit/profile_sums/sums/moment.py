@@ -61,7 +61,8 @@ def sum_moments(
         people: Everybody's profile.
         centre: Damping of context items, and the mean features of a profile.
         features: (context items, f) public features.
-        mechanism: Determines the clip and the steps.
+        mechanism: Determines at which norm vectors are clipped, and the steps to which their
+            entries are rounded (`whole_steps`).
     """
     tastes = (people_tastes(block, centre, features) for block in blocks_of_people(people))
     return mechanism.total(tastes)

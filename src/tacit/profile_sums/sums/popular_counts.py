@@ -60,7 +60,8 @@ def sum_popular_counts(
         people: Everybody's profile.
         head: (head,) target items, ascending.
         target_items: Number of target items.
-        mechanism: Determines the clip and the steps.
+        mechanism: Determines at which norm vectors are clipped, and the steps to which their
+            entries are rounded (`whole_steps`).
     """
     from tacit.engine.profile_kernels.popular_counts import (
         add_popular_counts,  # numba is only needed here

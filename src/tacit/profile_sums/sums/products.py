@@ -50,7 +50,8 @@ def sum_feature_products(
         features: Public features of context and target items.
         whitening: (f, f) A of sum 2a.
         mean_likes: (f,) sum of the target items' features, each times its released share of likes.
-        mechanism: Determines the clip and the steps.
+        mechanism: Determines at which norm vectors are clipped, and the steps to which their
+            entries are rounded (`whole_steps`).
     """
     from tacit.engine.profile_kernels.products import (
         add_feature_products,  # numba is only needed here

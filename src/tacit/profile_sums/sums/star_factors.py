@@ -64,7 +64,8 @@ def sum_star_factors(
         items: (items,) numbers of the items in the catalogue.
         means: Means and effects of the first sum.
         table: Loadings and variances from which people's tastes are estimated.
-        mechanism: Determines the clip and the steps.
+        mechanism: Determines at which norm vectors are clipped, and the steps to which their
+            entries are rounded (`whole_steps`).
     """
     from tacit.engine.profile_kernels.star_factors import (
         add_star_factors,  # numba is only needed here

@@ -117,7 +117,8 @@ def sum_star_heads(
         means: Released mean and effects.
         head: (head,) places of the items of the head in the tables.
         share: Share of the head in a usual person's ratings.
-        mechanism: Determines the clip and the steps.
+        mechanism: Determines at which norm vectors are clipped, and the steps to which their
+            entries are rounded (`whole_steps`).
     """
     rows = star_rows(ratings, items, means)
     return mechanism.total(contributed_head_rows(rows, head, len(items), share))

@@ -100,7 +100,8 @@ def sum_star_means(ratings: Ratings, items: Ints, mechanism: SumRelease) -> NDAr
     Args:
         ratings: All ratings of some people.
         items: (items,) catalogue numbers of the items of the table.
-        mechanism: Determines the clip and the steps.
+        mechanism: Determines at which norm vectors are clipped, and the steps to which their
+            entries are rounded (`whole_steps`).
     """
     return mechanism.total(contributed_means(ratings, items))
 

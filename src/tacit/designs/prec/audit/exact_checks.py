@@ -361,8 +361,8 @@ def _follow_second_object(votes: Positions, first_rounds: Positions) -> Pattern:
 def make_pattern_of_dropped_voter(others: int, rounds: int) -> Pattern:
     """Make a pattern whose hidden voter loses their credit in the first round.
 
-    The client likes the first object in every round, and all other voters vote for it. So does the
-    hidden voter, except in the first round, with a vote for the second object.
+    The client likes the first object in every round, and all other voters vote for it. The hidden
+    voter votes for the second object in the first round, and then for the first object.
     """
     votes = np.zeros((rounds, others + 1), dtype=np.int64)
     votes[0, -1] = 1

@@ -203,8 +203,9 @@ class RoundSteps:
         """Open the next round, with the votes that were cast at the service and elsewhere.
 
         Args:
-            candidates: Candidates of the round. None for the announced candidates; if none are
-                announced, for the next of the given rounds, with its votes in place of `votes`.
+            candidates: Candidates of the round. With None, the announced candidates are used. If
+                there are none, the next round of `given` is opened with its own candidates, and
+                with its own votes in place of `votes`.
             votes: Votes that were cast elsewhere, by the voter's name. If the person also voted at
                 the service, that vote counts. Votes of people who were forgotten are left out.
             source: Randomness of the run.

@@ -184,9 +184,9 @@ def _draw_arrivals(
     """Return a function from the number of a fit to the training rows that have arrived by then."""
     train = trial.train
 
-    def share_at(week: int) -> float:
+    def share_at(fit: int) -> float:
         """Return the share of people or rows arrived at a fit: 0.5 at the first, 1 at the last."""
-        return 0.5 + 0.5 * (week - 1) / (measured_plan.fits - 1)
+        return 0.5 + 0.5 * (fit - 1) / (measured_plan.fits - 1)
 
     if measured_plan.by_time:
         assert train.timestamps is not None  # checked before the splits are made
@@ -194,9 +194,9 @@ def _draw_arrivals(
         # Position of each row in the order of times.
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        return lambda week: train.where(rank < round(share_at(week) * len(order)))
+        return lambda fit: train.where(rank < round(share_at(fit) * len(order)))
     people = np.random.default_rng((seed, _STREAM_OF_ARRIVALS)).permutation(train.n_users)
-    return lambda week: train.of_users(people[: round(share_at(week) * train.n_users)])
+    return lambda fit: train.of_users(people[: round(share_at(fit) * train.n_users)])
 
 
 def _measure_ndcg(recommender: ItemRecommender, trial: ListTrial, histories_from: Ratings) -> float:

@@ -196,7 +196,7 @@ def compute_risk_of_withheld_gaps(profiles: Floats, sigma: float) -> list[dict[s
 
 
 def compute_coarse_disclosure() -> dict[str, Any]:
-    """Compute the risk of a disclosure that does not say which of two gaps is true.
+    """Bound the risk of a disclosure that does not say which of two gaps is true, from below.
 
     This is the example of the proof of Theorem 1, part 3. The release is item 0's rating, minus x0
     times one of the two gaps, modulo twice their difference, the period. It is private whichever

@@ -134,7 +134,7 @@ def make_world(case: str, k: int) -> DrawingWorld:
     length = SHORT_VECTOR if case == "v printed" else CANDIDATES
     shared_sensitivity = theory.SPREAD
     if case != "w cut":  # w is proportional to SS: choose the SS for which w is WIDTH
-        shared_sensitivity = WIDTH / theory.uncut_truncation(k, 1.0, EPSILON_PRIME, length)
+        shared_sensitivity = WIDTH / theory.width_before_minimum(k, 1.0, EPSILON_PRIME, length)
     sensitivities = np.full(CANDIDATES, shared_sensitivity)
     if case == "SS printed":
         sensitivities[k:] = 0.0
