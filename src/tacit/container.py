@@ -97,7 +97,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         The header, and the arrays by name.
 
     Raises:
-        ModelFileError: The file cannot be read, is damaged, or is not a model file.
+        ModelFileError: The file cannot be read, is damaged, or is not a model file of this format.
     """
     return unpack(read_bytes(path), path)
 
@@ -130,7 +130,7 @@ def unpack(
         The header, and the arrays by name.
 
     Raises:
-        ModelFileError: The bytes are damaged, or are not a model file.
+        ModelFileError: The bytes are damaged, or are not a model file of this format.
     """
     body = _check_body(content, file)
     start = len(MAGIC) + _LENGTH_BYTES

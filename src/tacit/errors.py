@@ -129,7 +129,7 @@ class PrivacyError(TacitError):
 
 
 class NotFittedError(TacitError):
-    """The recommender has to be fitted first."""
+    """A recommender or an attack has to be fitted first."""
 
     exit_code = 2
 

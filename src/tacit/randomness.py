@@ -85,7 +85,7 @@ _simulations = _Simulations()
 
 @contextmanager
 def simulation() -> Iterator[None]:
-    """Allow `replay` inside this block: the results are experiments, never releases."""
+    """Allow `replay` in this thread inside the block: the results are experiments, not releases."""
     _simulations.depth += 1
     try:
         yield
@@ -144,7 +144,7 @@ def bernoulli(source: Source, numerator: NDArray[np.int64], denominator: int) ->
 
     Args:
         source: Randomness of the draws.
-        numerator: Integers of any shape.
+        numerator: Integers from 0 to `denominator`, of any shape.
         denominator: From 1 to 2**62.
 
     Returns:

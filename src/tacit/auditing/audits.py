@@ -80,7 +80,8 @@ def is_as_expected(claim: AuditedClaim, result: AuditResult, *, short: bool) -> 
     Args:
         claim: The claim.
         result: Its audit.
-        short: Whether there were fewer samples than by default: then a weak audit is accepted too.
+        short: Whether there were fewer samples than by default: then a weak audit is accepted too,
+            except of a `published` claim.
     """
     if claim.published:
         return result.verdict == "violation"
@@ -104,7 +105,8 @@ def run_audits(
     Returns:
         The findings by name, and a sentence for each unexpected finding. The finding `false_alarm`
         is an upper bound of the chance that correct code has an unexpected finding on claims, in
-        studies or as the repair of a planted bug; it does not include planted bugs that are missed.
+        studies or as the repair of a planted bug. It includes neither planted bugs that are missed
+        nor attacks that are too weak against a method without a claim.
     """
     short = samples < plan.samples
     unexpected_findings: list[str] = []

@@ -203,7 +203,7 @@ class Bug(Protocol):
 
 
 def _no_false_alarm(_rows: list[Any]) -> float:
-    """Return the chance of a false alarm in a study without randomness."""
+    """Return the chance of a false alarm in a study without samples."""
     return 0.0
 
 
@@ -224,7 +224,7 @@ class Study:
     run: Callable[[str | None, bool, Advance], tuple[list[Any], list[str]]]
     """Returns the rows, and a sentence for each unexpected finding."""
     false_alarm: Callable[[list[Any]], float] = _no_false_alarm
-    """Returns, for rows, the chance that correct code has an unexpected finding."""
+    """Returns, for rows, an upper bound of the chance that samples call correct code wrong."""
 
 
 @dataclass(frozen=True)

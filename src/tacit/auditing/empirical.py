@@ -9,8 +9,8 @@ Rule     If an event has chance p under one input and q under the other, epsilon
          The event and its complement are tested in both directions: four tests, and the tests of
          all features share alpha (Bonferroni).
 Known    If the exact chances of some events are known, the best of these events is chosen before
-         anything is drawn, and tested on all samples with half of alpha. The bound that it gives
-         does not depend on the pilot. So a bound that correct code reaches with a chance of at
+         anything is drawn, and tested on all samples with half of alpha. The pilot has no part
+         in this choice. So a bound that correct code reaches with a chance of at
          least 1 - alpha (the ideal) can be computed from two binomial distributions.
 Reading  A bound above the claim refutes the claim; with a chance of at most alpha this is wrong. A
          bound below the claim proves nothing: no violation was found.
@@ -127,7 +127,8 @@ def audit(
         known_event: An event of one of the features that is tested in addition; None: no event.
 
     Raises:
-        ConfigError: There are fewer than 4 samples, or alpha or delta is out of range.
+        ConfigError: There are fewer than 4 samples, alpha or delta is out of range, or a feature
+            gives more than one number for a release.
     """
     if samples < 4:
         raise ConfigError(f"An audit takes at least 4 samples of each neighbour; got {samples}.")
@@ -241,9 +242,9 @@ def assured_bound(
     samples: int,
     alpha: float,
 ) -> float:
-    """Return the largest x > 0 with P(gain(K) - cost(J) < x) <= alpha, found by bisection.
+    """Find x > 0, about the largest, with P(gain(K) - cost(J) < x) <= alpha, by bisection.
 
-    0 if there is no such x.
+    Far tails of the two counts are taken as failures. 0 if no such x is found.
 
     Args:
         gain: Function of counts K that never decreases.

@@ -30,7 +30,7 @@ from tacit.randomness import Source, secure
 SAMPLES = 1_000_000
 """Number of releases of each input, before it is divided by a pair's `sample_divisor`."""
 _BULK = 20_000
-"""Largest number of draws in one call of a shipped sampler."""
+"""`size` of `BulkNoise`, if at least so many releases are made at once."""
 _FEWEST_SAMPLES = 100
 """Fewest releases of each input of a pair, whatever its sample_divisor."""
 _UNUSUAL_VALUES = (np.nan, np.inf, 0.3)
@@ -61,7 +61,7 @@ class Pair:
     feature: Feature = identity_feature
     """Maps releases to one number each."""
     sample_divisor: int = 1
-    """The pair is audited with samples / sample_divisor releases of each input."""
+    """The pair is audited with samples / sample_divisor releases of each input, 100 at least."""
     at_once: bool = False
     """Whether one call makes many releases, one for each row."""
     mu: float | None = None

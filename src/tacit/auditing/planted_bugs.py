@@ -295,7 +295,7 @@ def gate_with_half_the_threshold_noise(planted: bool) -> Pair:
         ThresholdGate, planted, threshold_scale=lambda gate: gate.count_scale / 4
     )
     gate = gate_class(1.0, 1)
-    return gate_pair("ten up, the last down", gate, [1] * 10 + [0], [0] * 10 + [1])
+    return gate_pair("ten down, the last up", gate, [1] * 10 + [0], [0] * 10 + [1])
 
 
 class _RunWithoutCountNoise(GateRun):

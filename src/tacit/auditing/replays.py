@@ -182,7 +182,7 @@ def replay_check(
         fit: The fit.
         tables: The tables.
         entries: Number of noisy numbers that are sampled; each takes time.
-        sample_divisor: Each table gets samples / sample_divisor samples.
+        sample_divisor: Each table gets samples / sample_divisor samples, 10 at least.
         delta: The delta of the claim.
         noise: As in `record_fit`.
     """

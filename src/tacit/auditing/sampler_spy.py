@@ -116,7 +116,7 @@ class BulkNoise:
     One call of a sampler has a fixed cost, as much as that of hundreds of draws.
 
     Args:
-        size: Number of draws in one call of a sampler.
+        size: Number of draws in one call of a sampler; more if a single answer needs more.
     """
 
     def __init__(self, size: int = 20_000) -> None:

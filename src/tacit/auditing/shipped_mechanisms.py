@@ -235,7 +235,7 @@ def top_selection(epsilon: float) -> AuditedMechanism:
 
     pairs = (
         pair("two of four, halves crossing", 2, [1, 1, 0, 0], [0, 0, 1, 1], sample_divisor=4),
-        pair("two of ten, one up", 2, [1.0] + [0.0] * 9, [0.0] + [1.0] * 9),
+        pair("two of ten, one down", 2, [1.0] + [0.0] * 9, [0.0] + [1.0] * 9),
         pair("one of six", 1, [1, 0, 0, 0, 0, 0], [0, 1, 1, 1, 1, 1]),
         pair("three of four", 3, [1, 1, 1, 0], [0, 0, 0, 1]),
         pair("clamped", 2, [9, 0, 0, 0, 0], [0, 1, 1, 1, 1]),
@@ -314,20 +314,20 @@ def streaming_counter(counter: TreeCounter) -> Callable[[NDArray[Any]], ArrayLik
 def threshold_gate(epsilon: float) -> AuditedMechanism:
     """Make the audit of `ThresholdGate`."""
     gate = partial(ThresholdGate, epsilon)
-    up = [1] * 10 + [0]
-    down = [0] * 10 + [1]
-    negated = [-count for count in up], [-count for count in down]
+    first = [1] * 10 + [0]
+    second = [0] * 10 + [1]
+    negated = [-count for count in first], [-count for count in second]
     # The noise of the seventh count is drawn in the third block of a run.
     three_blocks = [1] * 6 + [0], [0] * 6 + [1]
     stream_pair = partial(gate_pair, stream=True)
     pairs = (
         gate_pair(
-            "three up, the last down", gate(1), [1, 1, 1, 0], [0, 0, 0, 1], sample_divisor=100
+            "three down, the last up", gate(1), [1, 1, 1, 0], [0, 0, 0, 1], sample_divisor=100
         ),
-        gate_pair("ten up, the last down", gate(1), up, down),
+        gate_pair("ten down, the last up", gate(1), first, second),
         gate_pair("stops below", gate(-1, stops="below"), *negated),
         gate_pair("monotonic", gate(2, monotonic=True), [0, 1, 0, 1, 0], [1, 2, 1, 2, 1]),
-        gate_pair("monotonic, the last unmoved", gate(1, monotonic=True), up, [0] * 11),
+        gate_pair("monotonic, the last unmoved", gate(1, monotonic=True), first, [0] * 11),
         gate_pair("sensitivity 3", gate(3, sensitivity=3), [3, 3, 3, 0], [0, 0, 0, 3]),
         gate_pair("ties at the threshold", gate(1), [1, 1, 1], [1, 0, 2]),
         stream_pair("stream", gate(1), [1, 1, 0], [0, 0, 1], sample_divisor=40),
@@ -363,8 +363,9 @@ def gate_pair(
         sample_divisor: As in `Pair`.
         stream: Whether the gate is asked count by count.
         draws_its_own_noise: As in `Pair`.
-        never_stops: Whether a stream on these inputs practically never stops. Only then must the
-            draws on both inputs be the same, because a gate that stops draws no more noise.
+        never_stops: Whether a stream on these inputs practically never stops. Of streams, only
+            such a one must have the same draws on both inputs, because a gate that stops draws no
+            more noise.
     """
     call: Callable[[NDArray[Any]], int] = streaming_gate(gate) if stream else gate
     scales = gate_scales(call, gate, len(a))

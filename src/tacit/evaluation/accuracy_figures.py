@@ -21,7 +21,7 @@ _SIGNS = {"circle": "●", "square": "■", "diamond": "◆"}
 """Shapes of points, each with the sign that stands for it in a key. When all colours are used, they
 are used again with the next shape."""
 _DASHES = ((6, 3), (2, 3))
-"""Dashes that horizontal lines get in turn; a curve over epsilon is unbroken."""
+"""Dashes of horizontal lines, by the line's number; a curve over epsilon is unbroken."""
 _COLOURS_ON_WHITE = {
     "--ink": "#16202c", "--muted": "#556270", "--line": "#dde2e8",
     "--p0": "#76818d", "--p1": "#a78b2a", "--p2": "#0a6aa1", "--p3": "#c2410c", "--p4": "#7c3aed",

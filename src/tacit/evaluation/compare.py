@@ -75,7 +75,7 @@ FILLED = "filled"
 BY_PERSON = "by_person"
 """Key, in a task's findings, of metrics with a value for each test person; not in attacks."""
 NO_METRICS = (CLAIM, BY_PERSON, FILLED)
-"""Keys in a task's findings that are not names of metrics."""
+"""Keys in the findings of a task that did not fail, which are not names of metrics."""
 EPSILONS = (0.5, 1.0, 3.0, math.inf)
 """Epsilons that are compared by default."""
 ATTACK_SETTINGS: Mapping[str, int] = MappingProxyType({"targets": 100, "shadows": 8, "victims": 4})
@@ -267,7 +267,7 @@ def compare_entries(
 
 
 def _identify_comparison(context: _TaskContext, entries: Sequence[ComparisonEntry]) -> str:
-    """Return a text of all that the results of tasks depend on, apart from entry and seed."""
+    """Return a text of the ratings, settings and files of code that all tasks depend on."""
     ratings = context.ratings
     columns = {**ratings.user_attributes, **ratings.item_metadata}
     facts = {name: column.tolist() for name, column in columns.items()}
@@ -627,7 +627,7 @@ def _read_claim(entry: ComparisonEntry, findings: Sequence[Findings]) -> _Claim:
 def _make_rows(
     entry: ComparisonEntry, findings: Sequence[Findings], bootstrap: PeopleBootstrap
 ) -> list[dict[str, Any]]:
-    """Make the rows of an entry: for each metric the mean over splits with its interval."""
+    """Make a row with an interval for each metric: the mean over splits, or an attack's value."""
     claim = _read_claim(entry, findings)
     metrics: dict[str, None] = {}
     for findings_of_task in findings:

@@ -277,7 +277,7 @@ def digests_of_code(entries: Sequence[ComparisonEntry]) -> list[str]:
 
 
 def refuse_unpicklable(entries: Sequence[ComparisonEntry]) -> None:
-    """Raise ConfigError if an own model cannot be pickled, and so not be sent to a process."""
+    """Raise ConfigError if an own model cannot be pickled, as sending it to a process needs."""
     for entry in entries:
         try:
             pickle.dumps(dict(entry.settings))

@@ -7,10 +7,11 @@ of people, and the choice of splits together with the noise of the recommenders:
   V_splits  variance of the splits' means, divided by the number of splits
 
 The interval is mean +- sqrt(t_P^2 V_people + t_S^2 V_splits). For P people and S splits, t_P and
-t_S are Student's quantiles of P - 1 and S - 1 degrees of freedom. The interval is exact if one of
-the two variances is 0, and too wide otherwise, since V_splits contains a part of V_people. (A
-single t quantile, with the degrees of freedom of Welch and Satterthwaite, is no alternative: with
-two splits and strong noise, it finds a difference in 12 % of pairs of equal recommenders.)
+t_S are Student's quantiles of P - 1 and S - 1 degrees of freedom. The interval has about its
+stated confidence if one of the two variances is 0, and more otherwise, since V_splits contains a
+part of V_people. (A single t quantile, with the degrees of freedom of Welch and Satterthwaite, is
+no alternative: with two splits and strong noise, it finds a difference in 12 % of pairs of equal
+recommenders.)
 
 The difference of two recommenders is paired, person by person and split by split. Its p value is
 the level at which the interval touches 0. The p values of several differences are corrected by Holm

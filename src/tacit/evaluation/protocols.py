@@ -11,7 +11,7 @@ people   a share of the likes of each cold person. Cold people are a random shar
 folds    one of k folds of each person's likes: for seed s, fold s mod k of a division into folds
          that is drawn by s // k
 
-With every split but "time", a person's only like is never held out.
+None of these but "time" holds out a person's only like.
 
 Candidates are all items that the person has not rated in training (a cold person: in the history);
 or a given number of these items, drawn at random, and the held-out likes. Sampled candidates make

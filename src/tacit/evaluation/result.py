@@ -30,7 +30,7 @@ class Table:
     columns: Sequence[str]
     """Headings of the columns."""
     rows: Iterable[Sequence[object]]
-    """Cells of each row. None is an empty cell; a float is shown with three decimals."""
+    """Cells of each row. None is shown as a dash, a float with three decimals."""
     heads: Sequence[tuple[str, int]] = ()
     """Names of groups of columns, shown above the headings on a page: each with its number of
     columns; "" for no name."""

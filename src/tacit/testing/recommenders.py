@@ -122,7 +122,7 @@ class RecommenderConformance:
         assert shorter == full_list[3:], "exclude changed more than the items it names"
 
     def test_candidates_are_all_there_is(self) -> None:
-        """`candidates` removes all other items from the list, and keeps their order."""
+        """`candidates` removes all other items from the list; those that stay keep their order."""
         model = self.fitted_model()
         full_list = model.recommend(history=self.history(), n=UNKNOWN).item_ids
         candidates = full_list[1:8:2]

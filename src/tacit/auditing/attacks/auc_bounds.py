@@ -96,7 +96,7 @@ def distance(area: float) -> float:
 
 
 def permute_labels(labels: NDArray[np.generic], seed: int) -> NDArray[np.generic]:
-    """Return the (people,) labels in random order: on these every attack has an AUC near 0.5."""
+    """Return the (people,) labels in random order: about these, an attack can only guess."""
     return np.random.default_rng(seed).permutation(labels)
 
 

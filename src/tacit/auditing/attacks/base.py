@@ -55,7 +55,7 @@ class AttributeAttack(Protocol):
 
         Raises:
             NotFittedError: `fit` was not called.
-            DataError: The ratings are not valid, or are not of the items of `fit`.
+            DataError: The ratings are not valid, or have another number of items than in `fit`.
         """
 
 
@@ -83,7 +83,7 @@ class Attacker(Protocol):
 
         Raises:
             NotFittedError: `fit` was not called.
-            DataError: The ratings are not valid, or are not of the items of `fit`.
+            DataError: The ratings are not valid, or have another number of items than in `fit`.
         """
 
 

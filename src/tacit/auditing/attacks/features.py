@@ -2,8 +2,8 @@
 
 The mask of a release has 1 for each shown item; its residuals are stars less the training people's
 item means. Directions are the leading right singular vectors of either matrix of the training
-people. The features of a person depend on their own release and on the training people alone, not
-on who else is scored.
+people. The features of a person depend on their own release, public knowledge and the training
+people, not on who else is scored.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from tacit.auditing.attacks.base import Floats, Ints, Releases, item_means, repl
 FEW_PEOPLE = 1500
 """With fewer training people there are `DIRECTIONS_OF_FEW` directions instead of `DIRECTIONS`."""
 DIRECTIONS = 60
-"""Directions of the mask, and as many of the residuals."""
+"""Largest number of directions of the mask, and of the residuals."""
 DIRECTIONS_OF_FEW = 20
-"""Directions of the mask, and as many of the residuals, with few training people."""
+"""Largest number of directions of the mask, and of the residuals, with few training people."""
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 """Quantiles of popularity among a person's items."""
 BINS = 10
 """Bins of the histogram of stars, if there are more than twice as many different values."""
 QUARTERS = 4
-"""Number of parts, of about equal size, into which a person's items are divided by time."""
+"""Number of parts into which a person's items are divided by time. Items of one epoch are in the
+same part; without such ties the parts are about equal in size."""
 
 
 @dataclass(frozen=True)

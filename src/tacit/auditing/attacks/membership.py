@@ -47,8 +47,8 @@ class FromLists:
     """An attack that reads lists of accounts with ONE of the target's items.
 
     Such an account gives its item the most stars. The score is by how much the target's other
-    items rise in its list. If nobody else rated both items, the other item rises only if the target
-    was in.
+    items rise in its list. Where only people who rated both items relate one item to the other, and
+    no other person did, the other item rises far only if the target was in.
     """
 
     length: int

@@ -24,7 +24,7 @@ from tacit.auditing.attacks.base import (
 from tacit.auditing.attacks.features import FEW_PEOPLE, Blocks, space_of
 
 NEIGHBOURS = 100
-"""Number of training people whose labels score one person."""
+"""Largest number of training people whose labels score one person."""
 PEOPLE_AT_A_TIME = 1000
 """Number of people whose similarities to all training people are held in memory together."""
 ENOUGH_TO_STOP_EARLY = 50
@@ -108,7 +108,7 @@ class OnFeatures(Learner):
 
 
 class NearestNeighbours(Learner):
-    """Scores by the labels of the 100 training people with the most similar shown items.
+    """Scores by the labels of up to 100 training people with the most similar shown items.
 
     The score is the mean label of these people, weighed by similarity, less the mean label of all
     training people. Similarity is the cosine of the masks of shown items. Each item is weighed by

@@ -188,7 +188,7 @@ def budget(service: CurrentService, caller: CurrentCaller) -> OwnBudgets:
 def _find_personal_holders(service: Service, caller: Caller) -> dict[Holder, str]:
     """Find the holders of the budgets that a person may have, each with what the budget pays for.
 
-    What it pays for is a sentence, or the address of a thing that is served.
+    What it pays for is named by a phrase, or by the address of a thing that is served.
     """
     holders = {
         Holder.subject(caller.tenant, caller.name): "everything that is charged to you alone"
