@@ -138,7 +138,7 @@ def compare(
     resume: Path | None = None,
     progress: Progress | None = None,
 ) -> ComparisonResult:
-    """Compare recommenders on the same people, splits and seeds, and attack each once.
+    """Compare recommenders on the same people, splits and seeds, and attack those that can be.
 
     Args:
         ratings: Ratings that all models are fitted to.
