@@ -31,3 +31,21 @@ def test_what_the_system_refuses_is_no_bug(tmp_path):
     with pytest.raises(OutputError, match="cannot be written"):
         write_whole(tmp_path / ("n" * 300), b"x")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_new_content_is_never_more_open_than_the_old_file(tmp_path, monkeypatch):
+    """A file of its owner alone is replaced by one that nobody else could read on the way."""
+    path = tmp_path / "m"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    modes = []
+    fsync = os.fsync
+
+    def record_mode(number):
+        """Note the rights of the new file once its content is written."""
+        modes.append(os.fstat(number).st_mode & 0o777)
+        fsync(number)
+
+    monkeypatch.setattr("tacit.atomic_writes.os.fsync", record_mode)
+    write_whole(path, b"new")
+    assert (path.read_bytes(), modes, path.stat().st_mode & 0o777) == (b"new", [0o600], 0o600)

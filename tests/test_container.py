@@ -263,6 +263,16 @@ def test_what_is_written_can_be_read(tmp_path, axes, fits):
     assert not (tmp_path / "model").exists()
 
 
+def test_a_header_that_no_reader_accepts_is_not_written(tmp_path, monkeypatch):
+    """The limits of a header are those of reading."""
+    monkeypatch.setattr(container, "_MAX_HEADER_VALUES", 100)
+    container.write(tmp_path / "model", {"titles": ["x"] * 50}, {})
+    assert container.read(tmp_path / "model")[0]["titles"] == ["x"] * 50
+    with pytest.raises(TacitError, match="reads at most 100"):
+        container.write(tmp_path / "other", {"titles": ["x"] * 101}, {})
+    assert not (tmp_path / "other").exists()
+
+
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_header_holds_no_odd_number(tmp_path, number):
     """NaN and infinity are no JSON; a header with one is not written."""

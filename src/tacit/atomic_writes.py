@@ -38,11 +38,11 @@ def write_whole(path: str | Path, content: bytes) -> None:
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         with temporary.open("xb") as file:
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))  # before anybody may read it
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        if target.exists():
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         temporary.replace(target)
     except OSError as error:
         raise explain_write_error(target, error) from None

@@ -68,7 +68,8 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDAr
 
     Raises:
         OutputError: The file cannot be written.
-        ModelFileError: An array has another type, or more than four axes.
+        ModelFileError: An array has another type or more than four axes, or the header is larger
+            than `read` accepts.
     """
     write_whole(path, pack(header, arrays))
 
@@ -77,13 +78,15 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
     """Return the bytes of a model file; arguments as in `write`.
 
     Raises:
-        ModelFileError: A model file cannot hold the type or the number of axes of an array.
+        ModelFileError: A model file cannot hold the type or the number of axes of an array, or the
+            header is larger than `unpack` accepts.
     """
     packed = {name: _to_little_endian(name, array) for name, array in arrays.items()}
     entries = []
     for name, array in packed.items():
         entries.append({"name": name, "dtype": array.dtype.str, "shape": list(array.shape)})
     text = canonical_json({"format": FORMAT, "header": dict(header), "arrays": entries}).encode()
+    _check_header_size(text, "The model")
     parts = [MAGIC, len(text).to_bytes(_LENGTH_BYTES, "little"), text]
     parts += [array.tobytes() for array in packed.values()]
     body = b"".join(parts)

@@ -300,13 +300,15 @@ def parse_name_values(texts: Sequence[str], option: str) -> dict[str, str]:
         option: The option's name, for error messages.
 
     Raises:
-        ConfigError: A text is not written NAME=VALUE.
+        ConfigError: A text is not written NAME=VALUE, or two have the same name.
     """
-    values = {}
+    values: dict[str, str] = {}
     for text in texts:
         name, _, value = (part.strip() for part in text.partition("="))
         if not name or not value:
             raise ConfigError(f"{option} is written NAME=VALUE, such as gender=F; got {text!r}.")
+        if name in values:
+            raise ConfigError(f"{option} names {name} twice. Give one value for each name.")
         values[name] = value
     return values
 

@@ -7,6 +7,7 @@ import pytest
 
 from tacit.auditing.attacks import auc
 from tacit.auditing.auc_certificates import (
+    AucCertificate,
     certify_auc,
     estimate_sigma_squared,
     invert_noncentral_chi_squared,
@@ -141,3 +142,9 @@ def test_the_sentence_says_whom_it_is_about():
     sentence = certify_auc([60, 40], [50, 50]).sentence
     for part in ("95%", "2 symbols", "100 and 100 calibration people", "not covered"):
         assert part in sentence
+
+
+def test_the_sentence_promises_no_more_than_the_certificate():
+    """The bound is rounded up, and a confidence of 99.9 % is not called 100 %."""
+    sentence = AucCertificate(0.6121, 0.3, 0.999, 2, (100, 100)).sentence
+    assert "above 0.613, with confidence 99.9%:" in sentence

@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 from tacit import terminal
+from tacit.errors import ConfigError
 
 
 @dataclass
@@ -147,3 +148,13 @@ def test_a_piped_table_is_at_most_100_columns_wide(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     terminal.table("", ("name", "text"), [("a", "word " * 80)])
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
+
+
+def test_a_name_is_given_one_value():
+    """The second value would otherwise replace the first without a word."""
+    assert terminal.parse_name_values(["gender = F", "age=3"], "--about") == {
+        "gender": "F",
+        "age": "3",
+    }
+    with pytest.raises(ConfigError, match="--about names gender twice"):
+        terminal.parse_name_values(["gender=F", "gender=M"], "--about")

@@ -17,6 +17,7 @@ from tacit.evaluation.accuracy_figures import (
 from tacit.evaluation.comparison_page import make_verdict
 from tacit.evaluation.comparison_result import COLUMNS, ComparisonResult
 from tacit.evaluation.intervals import Interval
+from tacit.evaluation.latex import format_comparison
 
 WHOLE = ("a person's whole profile", "everybody")
 NOBODY = ("nobody is protected", "–")
@@ -138,6 +139,10 @@ def test_latex_of_an_attack_has_the_smallest_bold(result):
     """A small AUC is the better one; a metric that is none is refused."""
     table = result.to_latex(["membership_auc"])
     assert r"popularity &  &  &  & \textbf{.520}" in table
+    rows = [
+        {**row, "metric": "gender_auc"} for row in result.rows if row["metric"] == "membership_auc"
+    ]
+    assert r"popularity &  &  &  & \textbf{.520}" in format_comparison(rows, ["gender_auc"])
     with pytest.raises(ConfigError, match="No metric 'ndgc@10'"):
         result.to_latex(["ndgc@10"])
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from tacit.errors import OutputError
 from tacit.evaluation.runner import Runner, cores
 
 
@@ -74,3 +75,10 @@ def test_finished_tasks_are_not_run_again(tmp_path, workers):
     assert counted == [1, 1, 2, 1, 3]
     with Runner(20, workers=1, resume=kept, identity="other data") as runner:
         assert runner.run(operator.add, [(1,)], counted.append) == [21]
+
+
+@pytest.mark.parametrize("place", [".", "missing/finished"])
+def test_a_place_that_takes_no_file_is_refused_before_the_work(tmp_path, place):
+    """A folder, and a file in a folder that does not exist."""
+    with pytest.raises(OutputError, match="cannot be written"):
+        Runner(1, workers=1, resume=tmp_path / place, identity="data")

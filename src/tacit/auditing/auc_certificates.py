@@ -57,11 +57,12 @@ class AucCertificate:
     def sentence(self) -> str:
         """The certificate in words, with the counts that it is based on."""
         first, second = self.people
+        auc_rounded_up = math.ceil(self.auc * 1000) / 1000
         return (
-            f"No attacker who sees this release alone has an AUC above {self.auc:.3f}, with "
-            f"confidence {self.confidence:.0%}: {self.symbols} symbols, counted on {first:,} and "
-            f"{second:,} calibration people. An attacker who knows more about a person is not "
-            "covered."
+            f"No attacker who sees this release alone has an AUC above {auc_rounded_up:.3f}, with "
+            f"confidence {100 * self.confidence:.6g}%: {self.symbols} symbols, counted on "
+            f"{first:,} and {second:,} calibration people. An attacker who knows more about a "
+            "person is not covered."
         )
 
 

@@ -192,6 +192,10 @@ def replay_check(
         replays = run_replays(fit, tables, noise)
         transcript, comparison = max(replays, key=lambda replay: replay.comparison.mu)
         count = max(samples // sample_divisor, _FEWEST_SAMPLES)
+        if not transcript.calls and comparison.mu == 0:  # no noise, and nothing that differs
+            return PairResult(
+                name, exact=0.0, rule_bound=None, lower_bound=0.0, ideal=0.0, samples=count
+            )
         if math.isinf(comparison.mu):
             return PairResult(
                 name,

@@ -87,6 +87,8 @@ MOST_ATTRIBUTE_VALUES = 5
 """Largest number of values of an attribute by which people are grouped."""
 _NDCG = f"ndcg@{LIST_LENGTH}"
 """Name of the metric by which the best settings are chosen and differences are tested."""
+_MEMBERSHIP_AUC = "membership_auc"
+"""Name of the metric of the strongest membership attack."""
 
 Findings = Mapping[str, Any]
 """Findings of one task: metrics by name, and the values of the keys above."""
@@ -500,7 +502,7 @@ def _attack_membership(
     strongest = max(rows, key=lambda row: row.auc)
     bound = max(row.epsilon_lower_bound or 0.0 for row in rows)
     return {
-        "membership_auc": [strongest.auc, strongest.low, strongest.high],
+        _MEMBERSHIP_AUC: [strongest.auc, strongest.low, strongest.high],
         "epsilon_lower_bound": [bound, bound, bound],
     }
 
@@ -526,7 +528,11 @@ def _attack_attribute(
         return {}
     labels = (column[has_value].astype(str) == values[0]).astype(np.int64)
     auc = auc_of_lists(item_lists[has_value], labels, seed=seed)
-    return {} if auc is None else {f"{name.replace(' ', '-')}_auc": auc}
+    if auc is None:
+        return {}
+    # An attribute may be called "membership", too.
+    metric = f"{name.replace(' ', '-')}_auc"
+    return {"membership-attribute_auc" if metric == _MEMBERSHIP_AUC else metric: auc}
 
 
 def _make_recommender(entry: ComparisonEntry) -> Any:

@@ -202,7 +202,8 @@ class ComparisonResult(Result):
             )
             sections.append(Section("Which differences count", [tested], notes=[note]))
         if self.excluded_designs:
-            notes = [f"{name}: {reason}." for name, reason in self.excluded_designs.items()]
+            reasons = self.excluded_designs.items()
+            notes = [f"{name}: {reason.rstrip('.')}." for name, reason in reasons]
             sections.append(Section("Not compared", notes=notes))
         lead = f"{self.data.get('protocol', '')} {_LEAD}".strip()
         verdict = make_verdict(self.rows, self.differences)

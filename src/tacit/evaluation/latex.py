@@ -10,8 +10,9 @@ from typing import Any
 from tacit.errors import ConfigError
 from tacit.evaluation.result import format_latex_cell, group_by
 
-_SMALLER_IS_BETTER = ("rmse", "mae", "gini", "membership_auc", "epsilon_lower_bound")
-"""Beginnings of the names of metrics of which the smallest figure is the best."""
+_SMALLER_IS_BETTER = ("rmse", "mae", "gini", "epsilon_lower_bound")
+"""Beginnings of the names of metrics of which the smallest figure is the best, as it is of all AUCs
+of attackers."""
 _HEADINGS = {
     "ndcg": "NDCG@10",
     "recall": "Recall@10",
@@ -119,8 +120,9 @@ def _format_rows(rows: Sequence[Mapping[str, Any]], groups: Sequence[ColumnGroup
     best = {}
     for (metric, epsilon), values in values_of_column.items():
         if len(values) > 1:
-            choose = min if metric.startswith(_SMALLER_IS_BETTER) else max
-            best[metric, epsilon] = choose(values)
+            is_auc = metric.partition(" ")[0].endswith("_auc")
+            smallest_is_best = is_auc or metric.startswith(_SMALLER_IS_BETTER)
+            best[metric, epsilon] = min(values) if smallest_is_best else max(values)
     lines = []
     for design in designs:
         cells = [format_latex_cell(design)]

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tacit.atomic_writes import check_writable
 from tacit.errors import ConfigError
 
 T = TypeVar("T")
@@ -49,6 +50,7 @@ class Runner:
 
     Raises:
         ConfigError: `resume` is not a file of finished tasks.
+        OutputError: `resume` is a folder, or cannot be written.
     """
 
     def __init__(
@@ -59,6 +61,8 @@ class Runner:
         self._executor: ProcessPoolExecutor | None = None
         self._resume = resume
         self._identity = identity
+        if resume is not None:
+            check_writable(resume)
         self._known = {} if resume is None else _read_finished(resume)
 
     def __enter__(self) -> Runner:

@@ -69,6 +69,7 @@ class RecommenderConformance:
             ratings.user_ids[ratings.users[order]],
             ratings.item_ids[ratings.items[order]],
             ratings.values[order],
+            timestamps=None if ratings.timestamps is None else ratings.timestamps[order],
             scale=ratings.scale,
             user_attributes={
                 name: dict(zip(ratings.user_ids.tolist(), column.tolist(), strict=True))
