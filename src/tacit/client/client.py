@@ -45,6 +45,7 @@ class Client(Letters):
 
     Methods raise ServiceError if the service fails, PrivacyError if the device refuses (then
     nothing was sent), and ConfigError for stars or values that do not fit what the service asks.
+    `send_letter` does not raise for such stars or values, but says so in its notice.
 
     Args:
         url: Address of the service.

@@ -42,7 +42,7 @@ _FIRST_PAUSE = 0.5
 _CHUNK_BYTES = 1 << 16
 """Most bytes of an answer that are read at once."""
 _MOST_SHOWN = 300
-"""Largest number of characters of an address, or of a text of the service, that an error shows."""
+"""Largest number of characters that an error shows of a refused address or a failure's reason."""
 
 
 class ServiceError(TacitError):
@@ -132,7 +132,7 @@ class Transport:
         Args:
             path: Path and query of the address.
             with_key: Whether the key is sent. Public files are fetched without it, so that the
-                service cannot show different ones to different people.
+                service cannot tell by the key who asks, and show this person another file.
 
         Raises:
             ServiceError: No attempt had a usable answer of status 200 to 299.
@@ -164,6 +164,7 @@ class Transport:
 
         Raises:
             ServiceError: No attempt had a usable answer of status 200 to 299.
+            ValueError: A number of the content is not finite.
         """
         headers = {"Content-Type": "application/json", **self._headers_with_key}
         body = json.dumps(content, allow_nan=False).encode()

@@ -49,7 +49,7 @@ class Run(Protocol):
             domains: As in `read_ratings`.
 
         Raises:
-            DataError: A row cannot be read; the error names file, row and column.
+            DataError: A file or a row cannot be read.
         """
 
     def progress(

@@ -5,12 +5,13 @@ Errors name the file, the row and the column, but never show a cell, which is pr
 Missing   A cell is missing if it is empty, null or NaN, or one of `MISSING_TEXTS`.
 Ids       In a text file, the ids of a column become integers if those of all rows that are kept are
           whole numbers such as 17850 or 17850.0, without a sign or a leading zero and below 2**63;
-          else they stay texts. In other files, texts and integers keep their type, whole numbers
-          that are stored as floats become integers, and dates and integers of 2**63 or more become
-          texts. The caller can name the type instead.
+          else they stay texts. In other files, texts keep their type, whole numbers below 2**53
+          that are stored as floats become integers, and dates become texts. Integers stay integers
+          unless one is 2**63 or more; then all of the column become texts. The caller can name the
+          type instead.
 Numbers   have a decimal point or a decimal comma, which may differ from cell to cell unless the
-          caller names one. A cell with both is no number, unless it is a number of plays and one of
-          them stands between thousands.
+          caller names one. A cell with both is no number. In a column of plays, a comma or a point
+          may stand between thousands; such a cell has no decimals.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class ColumnSample:
 
     Attributes:
         nested: Whether cells are lists or objects.
-        numbers: The cells that are numbers.
+        numbers: The cells that are numbers; words of `ANSWERS` are 1 or 0.
         is_numeric: Whether at least half of the cells are numbers.
         is_answer: Whether all cells are words of `ANSWERS`, or Booleans.
         is_opinion: Whether all cells are words of `OPINIONS`, which mean likes under any header.
@@ -158,7 +158,7 @@ class ColumnSample:
         if not self.is_numeric:
             return kind == pl.String and self._are_most(sum(map(is_date, self._cells.to_list())))
         sizes = self.numbers.abs()
-        # Seconds, milli-, micro- and nanoseconds; then YYYYMMDD, with hour and minute, and second.
+        # Seconds, milli-, micro- and nanoseconds; YYYYMMDD, YYYYMMDDHHMM and YYYYMMDDHHMMSS.
         spans = [(OLDEST * unit, NEWEST * unit) for unit in (1, 10**3, 10**6, 10**9)]
         spans += [(_OLDEST_DATE * scale, _NEWEST_DATE * scale) for scale in (1, 10**4, 10**6)]
         return any(self._are_most(int(sizes.is_between(*span).sum())) for span in spans)

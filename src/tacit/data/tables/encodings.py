@@ -1,9 +1,9 @@
 """Text files decoded to UTF-8, from an encoding that the caller names or that the bytes show.
 
-UTF-8 and UTF-16 are recognised by their bytes. Other encodings are not: the same bytes are `łódź`
-in cp1250 and `³ódŸ` in cp1252. If the caller names no encoding, such bytes are read as cp1252, but
-only if no other encoding gives more letters of one language; otherwise an error names the likely
-encoding.
+UTF-8 is recognised by its bytes, UTF-16 and UTF-32 by their byte order marks. Other encodings are
+not recognised: the same bytes are `łódź` in cp1250 and `³ódŸ` in cp1252. If the caller names no
+encoding, such bytes are read as cp1252, but only if no other encoding gives more letters of one
+language; otherwise that is an error, which names the likely encoding if there is one.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def to_utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
 
 
 def _find_encoding(raw: bytes, path: Path) -> str:
-    """Find the encoding of bytes that are not all ASCII.
+    """Find the encoding of bytes that are not all ASCII, or have a NUL near their start.
 
     Raises:
         DataError: The bytes are no text, or are probably in another encoding than UTF-8 and cp1252.

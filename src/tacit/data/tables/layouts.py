@@ -185,8 +185,9 @@ def _unfold_wide(table: Table, column_names: ColumnNames, *, events: bool) -> Co
     Args:
         table: The table.
         column_names: The roles to find, each with the column that the caller named, or None; only
-            people and times are looked for. Without a column of people, the first one is taken if
-            the table has a header and these cells are all different; else each row is a person.
+            people and times are looked for. Without a column of people, the first column is taken
+            if the table has a header and no cell of this column is empty or repeats; else each row
+            is a person.
         events: Whether every filled cell but 0 is an event.
 
     Raises:
@@ -366,7 +367,7 @@ def _find_separator(column: pl.Series) -> str | None:
 
 
 def _strip_brackets(cells: pl.Series) -> pl.Series:
-    """Remove blanks and brackets of any kind around texts."""
+    """Remove blanks and round, square and curly brackets around texts."""
     return cells.str.strip_chars().str.strip_chars("[](){}").str.strip_chars()
 
 

@@ -35,8 +35,8 @@ Subject = Literal[
     "other",
     "domain",
 ]
-"""What a column holds, as its name says. Each role is a subject. Columns of other subjects, such as
-`order`, `event`, `price` and `other`, have no role."""
+"""What a column holds, as its name says. Each role is a subject. A column of the subject `feedback`
+may hold the ratings; names of the other subjects, such as `order` and `price`, give no role."""
 
 _ID_WORDS = {
     "id",

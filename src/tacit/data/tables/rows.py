@@ -1,9 +1,9 @@
 """Files in a written format, read row by row: no row changes how another one is read.
 
-A row of a text file is dropped, and counted, if its bytes are not in the encoding, if a quote is
-open at the end of its line, or if it has another number of cells than the format. A line of JSON is
-dropped if it is no object of plain values. `tables.cells` then reads the cells of the other rows,
-by rules that are all fixed beforehand.
+A row of a text file is dropped, and counted, if its bytes are not in the encoding, if a quoted cell
+does not end in its line or is followed by text, or if it has another number of cells than the
+format. A line of JSON is dropped if it is no object of plain values. `tables.cells` then reads the
+cells of the other rows, by rules that are all fixed beforehand.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tacit.errors import DataError
 # The rules by which rows are dropped, as reports name them.
 _BAD_BYTES = "the row is not in the encoding of the format"
 _BAD_CELLS = "the row has another number of cells than the format"
-_OPEN_QUOTE = "a quote of the row is open at the end of its line"
+_BAD_QUOTES = "a quoted cell of the row does not end in its line, or is followed by text"
 _NO_OBJECT = "the row is no JSON object of plain values"
 
 
@@ -142,7 +142,7 @@ def _split_quoted_lines(
         try:
             cells = next(reader)
         except (csv.Error, StopIteration):
-            problems[line] = _OPEN_QUOTE
+            problems[line] = _BAD_QUOTES
             continue
         if len(cells) != width:
             problems[line] = _BAD_CELLS

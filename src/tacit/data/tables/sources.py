@@ -47,7 +47,7 @@ def open_table(
         header: Whether the first line of a text file has the headers; None: found in the file.
         column_names: Headers that the caller named, or None for each that is not named. They help
             to find the delimiter and the line of headers.
-        encoding: Encoding of text or JSON; None: found in the file.
+        encoding: Encoding of text or JSON; None: found in a text file, and UTF-8 for JSON.
         table: Name of the table in a database; None: the only one, or the only one with people and
             items.
         layout: With "baskets", lines of a text file may have different lengths.
@@ -315,7 +315,7 @@ def _quote_name(name: str) -> str:
 def make_frame(columns: dict[str, Any]) -> pl.DataFrame:
     """Make a polars frame of columns, each a list of Python values or an array.
 
-    A column with values of several types, or of a type that polars does not know, becomes text.
+    A column becomes text if polars has no single type for its values.
     """
     return pl.DataFrame([_make_series(name, values) for name, values in columns.items()])
 

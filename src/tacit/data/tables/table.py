@@ -107,7 +107,7 @@ class Table:
     row_errors: tuple[DataError, ...] = ()
     """An error, without the path, for each row that could not be read."""
     is_text: bool = False
-    """Whether all cells are text."""
+    """Whether cells were read without types, as from CSV, so that numbers are strings too."""
     has_header: bool = True
     """Whether the file names its columns; if not, their names are their numbers from 1."""
     kind: Literal["text", "json lines", "typed columns"] | None = None

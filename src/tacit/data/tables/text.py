@@ -138,8 +138,8 @@ def unpack(raw: bytes, kind: str, path: Path) -> bytes:
         path: The file, for messages.
 
     Raises:
-        DataError: The bytes are damaged, or a zip archive has a password, is that of a spreadsheet,
-            or does not hold exactly one file.
+        DataError: The bytes are damaged; a zip archive has a password, is that of a spreadsheet, or
+            does not hold exactly one file; or text compressed with zstd is not UTF-8.
     """
     try:
         if kind == ".gz":
@@ -565,9 +565,9 @@ def _refuse_lines_of_lists(
 def _read_basket_lines(path: Path, data: bytes, dialect: Dialect) -> Table:
     """Read lines with many items as two columns: people, and lists of items.
 
-    The first cells of the lines are the people if all are different and none is among the items;
-    else each line is a person, numbered from 1. First cells that are the number of items in their
-    line are left out.
+    If each line begins with the number of its items, these numbers are left out, and each line is a
+    person. Otherwise the first cells are the people if all are different and none is among the
+    items; else each line is a person. Such people are numbered from 1.
 
     Raises:
         DataError: A quote is open at the end of the file.

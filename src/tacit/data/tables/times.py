@@ -124,7 +124,7 @@ BEGINS_LIKE_TIME = re.compile(
     r"[+-]?\d+([.,]\d+)?$|\d{1,4}[-/.] ?\d{1,2}[-/.] ?\d{1,4}(\b|T)|"
     r"(\w{2,4},? +)?[^\W\d]{3,} +\d{1,2} +\d{1,2}:\d{2}"
 )
-"""The pattern of a number, or of the beginning of a date; no header matches it at its start."""
+"""The pattern of a number, or of the beginning of a date; headers hardly ever begin like this."""
 _NAMES_OF_MONTHS = (
     "jan ene gen sty",
     "feb fév fev lut",

@@ -69,10 +69,9 @@ def read_text(path: Path) -> str:
 
 
 def as_id(value: Any) -> Any:
-    """Turn a value into an id as in ratings.
+    """Turn a value into an integer if its text is digits without a leading zero, else into a text.
 
-    It becomes an integer if its text is digits without a leading zero, else a text. A single 0 is
-    an integer.
+    A single 0 becomes an integer.
     """
     text = str(value)
     is_whole_number = text.isascii() and text.isdecimal() and str(int(text)) == text

@@ -147,7 +147,7 @@ def _check_encoding(name: str) -> None:
 
 
 def _check_signs(text: TextForm) -> None:
-    """Raise ConfigError if lines cannot be split by the delimiter and the quote."""
+    """Raise ConfigError if the delimiter, the quote or the number of lines above is not allowed."""
     delimiter = text.delimiter
     is_usable = len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n'
     if delimiter != "::" and not is_usable:

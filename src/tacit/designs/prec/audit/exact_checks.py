@@ -131,7 +131,7 @@ def check_hostile_views(
     Args:
         curator_class: The curator's class.
         gate_epsilon: Epsilon of the gate, in nats.
-        instances: How many clients there are. Each has a pattern of their own, with other votes.
+        instances: How many patterns are checked, with one client each.
     """
     settings = settings_for(gate_epsilon)
     plan = settings.plan
@@ -257,8 +257,9 @@ def _views_of_two_clients(views: Views) -> dict[Hashable, float]:
 def make_hostile_patterns(settings: PRecSettings, instances: int, rounds: int = 6) -> list[Pattern]:
     """Make patterns of hostile clients, most of whom have few peers or none.
 
-    Two thirds have 0 to 29 voters besides the hidden one, a third has about as many as the gate's
-    threshold. Every sixth is made by `make_pattern_of_dropped_voter`, the others by
+    Two thirds have 1 to 29 voters besides the hidden one, a third has about as many as the gate's
+    threshold, as far as the settings have so many. Every sixth is made by
+    `make_pattern_of_dropped_voter`, so that some may be equal, and the others by
     `draw_hostile_pattern`.
 
     Args:

@@ -106,7 +106,7 @@ def device_list_rows(folds: Sequence[FoldLists]) -> tuple[DeviceListRow, ...]:
 def compare_lists(
     release: str, folds: Sequence[FoldLists], values: Sequence[str]
 ) -> tuple[ListComparison, ...]:
-    """Compare a release with each list made on the device, for all people and for groups.
+    """Compare a release with each list of an embedding, for all people and for groups.
 
     Args:
         release: Name of the release.
@@ -114,7 +114,8 @@ def compare_lists(
         values: Names of the attribute's values.
 
     Returns:
-        A row for each list made on the device and each group of two people or more.
+        A row for each of these lists and each group with two or more people who have a relevant
+        held-out item.
     """
     labels = np.concatenate([fold.labels for fold in folds])
     rated = np.concatenate([fold.rated for fold in folds])
@@ -138,7 +139,7 @@ def compare_lists(
 
 
 def _group_people(labels: Ints, rated: Ints, values: Sequence[str]) -> Mapping[str, Floats]:
-    """Group people: all, the two halves by number of ratings, and those with each value.
+    """Group people: all; those up to and above the median number of ratings; and by value.
 
     Returns:
         (people,) mask by the name of the group.

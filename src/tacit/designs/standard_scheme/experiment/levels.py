@@ -1,4 +1,4 @@
-"""Distance of an attacker's AUC from 0.5, the AUC of guessing, in the decimals that are printed."""
+"""Distance of an attacker's AUC from 0.5, the AUC of guessing, in two decimals."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ NEAR = 0.06
 
 
 def shown_distance(area: float) -> float:
-    """Round an AUC to two decimals, as it is printed, and return its distance from 0.5."""
+    """Round an AUC to two decimals, as the verdict prints it; return its distance from 0.5."""
     return round(abs(round(area, 2) - 0.5), 2)

@@ -68,7 +68,7 @@ RELEASES_OF_SCHEDULE = {ONE_REFIT: 2, THREE_REFITS: 4}
 """Number of releases under each schedule with refits. A person's history is cut into as many equal
 parts: one rated on the first day, and one before each refit."""
 LEFT_OUT_OF_REFIT = 0.1
-"""Share of the consenting people, drawn at random, who are left out of the tables of a refit."""
+"""Chance of each consenting person to be left out of the tables of a refit."""
 _STREAM_OF_TIES = 1
 """Second word of the seed that orders ratings of the same time."""
 

@@ -39,7 +39,7 @@ Z_95 = 1.959963984540054
 def compute_statements(
     *, items: int, dimensions: int, sigma: float, draws: int, seed: int
 ) -> dict[str, Any]:
-    """Compute figures for every statement of the patent.
+    """Compute figures for Theorem 1, Lemmas 1 and 2 and equation (4).
 
     Args:
         items: Items of the Gaussian world.
@@ -145,7 +145,7 @@ def sample_risk(
 
 
 def compute_lemma_1(profiles: Floats, sigma: float) -> dict[str, Any]:
-    """Compute Lemma 1's lower bounds on every worst risk, and ridge regression's worst risks."""
+    """Compute Lemma 1's lower bounds on the worst risk of any estimator, and ridge's worst risks."""
     bounds = [
         {"prior_sd": prior_sd, "risk_at_least": theory.bayes_risk(profiles, sigma, prior_sd)}
         for prior_sd in PRIOR_SDS
@@ -186,7 +186,7 @@ def compute_risk_of_withheld_gaps(profiles: Floats, sigma: float) -> list[dict[s
     Returns:
         Rows of `withheld` and `risk`: the gaps of the first `withheld` items are not disclosed.
         `risk` is None if fewer items than dimensions are left, because then no estimator has a
-        finite risk.
+        finite worst risk.
     """
     rows = []
     for withheld in range(len(profiles)):
