@@ -826,8 +826,8 @@ def warnings_about(ratings: Ratings, read: int, dropped: dict[str, int]) -> list
     if most > _MANY_EVENTS:
         many = int((counts > _MANY_EVENTS).sum())
         warnings.append(
-            f"{many:,} people have more than {_MANY_EVENTS:,} rows (the most: {most:,}): are they "
-            "bots or shared accounts? What one person adds to a private model is bounded all the "
-            "same."
+            f"People with more than {_MANY_EVENTS:,} rows: {many:,} (the most rows: {most:,}). Are "
+            "they bots or shared accounts? What one person adds to a private model is bounded all "
+            "the same."
         )
     return warnings

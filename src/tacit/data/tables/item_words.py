@@ -44,7 +44,11 @@ _PRODUCT_CODES = ("sku", "asin", "ean", "gtin", "stockcode")
 
 
 def headers_of_item_ids(path: Path) -> list[str]:
-    """List the headers in a file's first line that name item ids; [] if it is no text table."""
+    """List the headers in a file's first line that name item ids.
+
+    Returns:
+        The headers; [] if the file does not end in .csv, .tsv or .txt, or is no text in UTF-8.
+    """
     if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
         return []
     try:

@@ -218,7 +218,7 @@ def _unfold_wide(table: Table, column_names: ColumnNames, *, events: bool) -> Co
     left_out = len(table.headers) - len(used) - len(items)
     if left_out:
         warnings.append(
-            f"{left_out:,} columns were not read: by their names or cells, they are no items."
+            f"Columns that were not read: {left_out:,}. Their names or cells do not fit items."
         )
     rows = _list_filled_cells(table, positions, items)
     numbers = to_numbers(rows["rating"].cast(pl.String))

@@ -145,7 +145,10 @@ def sample_risk(
 
 
 def compute_lemma_1(profiles: Floats, sigma: float) -> dict[str, Any]:
-    """Compute Lemma 1's lower bounds on the worst risk of any estimator, and ridge's worst risks."""
+    """Compute Lemma 1's lower bounds on any estimator's worst risk, and ridge's worst risks.
+
+    Ridge's worst risks are over all x up to a largest length.
+    """
     bounds = [
         {"prior_sd": prior_sd, "risk_at_least": theory.bayes_risk(profiles, sigma, prior_sd)}
         for prior_sd in PRIOR_SDS
