@@ -1,6 +1,6 @@
 r"""Cells of a table read as ids, stars, plays and times; bad rows are refused or dropped.
 
-Errors name the file, the row and the column, but never show a cell, which is private.
+Errors name the file, the column and mostly the row, but never show a bad cell, which is private.
 
 Missing   A cell is missing if it is empty, null or NaN, or one of `MISSING_TEXTS`.
 Ids       In a text file, the ids of a column become integers if those of all rows that are kept are

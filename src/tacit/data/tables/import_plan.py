@@ -1,4 +1,4 @@
-"""Import of files of any form: a plan says what each file holds, and is then carried out.
+"""Import of files of many forms: a plan says what each file holds, and is then carried out.
 
 Ratings    tables with people and items; several tables are read as one
 Items      tables with items and no people, or the file `items`: titles and other metadata

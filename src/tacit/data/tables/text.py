@@ -1,4 +1,4 @@
-"""Text tables with any compression, encoding, delimiter and quotes, read as columns of strings.
+"""Text tables, compressed or not, of many encodings, delimiters and quotes, read as strings.
 
 Lines are counted from 1, so the header is usually line 1. Empty lines are skipped, but count. A
 file is read at once by polars, or row by row if polars may misread a row of it.
