@@ -248,7 +248,7 @@ def attack(settings: AttackSettings, run: Run) -> Result:
         ratings, seed=settings.seed, command=run.command, folds=settings.folds
     )
     evaluate_command = run.command.replace(" attack ", " evaluate ", 1)
-    after = f"{evaluate_command} --report evaluation.html  also measures what it costs."
+    after = f"{evaluate_command} --report evaluation.html  also measures what the release costs."
     return Result(data, tuple(describe_table(table)), after)
 
 
