@@ -75,3 +75,13 @@ def test_no_folder(tmp_path):
     """A folder that is not there is said in one sentence."""
     with pytest.raises(OutputError, match="cannot be read or written"):
         FileAccount(tmp_path / "no" / "account")
+
+
+def test_a_draft_of_an_interrupted_write_does_not_open_the_file_to_others(path):
+    """A file that is left beside the secret keeps no rights of its own."""
+    account = FileAccount(path, now=1000)
+    draft = path.with_name(f"{path.name}.new")
+    draft.write_bytes(b"")
+    draft.chmod(0o644)
+    account.store_letter_epoch(7)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

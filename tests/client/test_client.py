@@ -184,6 +184,24 @@ def test_retries_have_the_same_bytes(service, client, failure):
     assert waits == ([7.0, 7.0] if "7" in failure[1].values() else [0.5, 1.0])
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://host?",
+        "https://host#",
+        "https://host/?x=1",
+        "https://@host",
+        "https://a..b",
+        "https://",
+        "ftp://host",
+    ],
+)
+def test_what_is_no_address_of_a_service_is_refused(url):
+    """Also an empty query or fragment, after which the path of a request would be lost."""
+    with pytest.raises(ConfigError, match="is not the address of a service"):
+        Transport(url, "key")
+
+
 def test_attempts_end(service, client):
     """After so many attempts the last failure is told, with its status and reason."""
     problem = b'{"title": "Busy", "detail": "Try later.\\u001b[2J", "status": 503}'

@@ -145,3 +145,19 @@ def test_a_model_file_holds_no_path(world, tmp_path):
     pl.DataFrame({"item": list(range(24)), "a": np.arange(24.0)}).write_parquet(path)
     Private(float("inf"), vectors=path).fit(world).save(tmp_path / "m.tacit")
     assert str(tmp_path).encode() not in (tmp_path / "m.tacit").read_bytes()
+
+
+@pytest.mark.parametrize("cells", [[[1.0, 2.0], [3.0]], [[1.0], None]])
+def test_vectors_of_different_lengths_are_refused(tmp_path, cells):
+    """A shorter vector, and a missing one."""
+    pl.DataFrame({"item": ["a", "b"], "vector": cells}).write_parquet(tmp_path / "v.parquet")
+    with pytest.raises(DataError, match="different lengths"):
+        read_vectors(tmp_path / "v.parquet")
+
+
+def test_an_empty_array_file_is_refused(tmp_path):
+    """The file is named."""
+    (tmp_path / "v.npy").write_bytes(b"")
+    (tmp_path / "v.ids.txt").write_text("a\n")
+    with pytest.raises(DataError, match="cannot be read"):
+        read_vectors(tmp_path / "v.npy")

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 from urllib.parse import quote
 
 from tacit.client.transport import ServiceError, Transport
+from tacit.errors import ConfigError
 
 ItemId = str | int
 BackendHistory = Mapping[ItemId, float] | Sequence[ItemId | Mapping[str, Any]]
@@ -172,8 +174,11 @@ class Backend:
 
 
 def _convert_history(history: BackendHistory) -> Any:
-    """Convert a history to the form of the request."""
+    """Convert a history to the form of the request; ConfigError if stars are not finite."""
     if isinstance(history, Mapping):
+        for item, stars in history.items():
+            if not isfinite(float(stars)):
+                raise ConfigError(f"Stars are finite numbers; got {stars} for {item!r}.")
         return {str(item): float(stars) for item, stars in history.items()}
     return [dict(entry) if isinstance(entry, Mapping) else entry for entry in history]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.client.accounts import Account
-from tacit.client.letters import History, Letters
+from tacit.client.letters import History, Letters, check_length
 from tacit.client.memories import Memory
 from tacit.client.transport import Transport, quote_name
 from tacit.designs.private.device import DeviceLists
@@ -121,6 +121,7 @@ class Client(Letters):
             liked_from: Lowest stars of an item that counts as liked.
             n: Most items of the list.
         """
+        check_length(n)
         clusters = self._service.fetch_message(Clusters.decode, "campaigns", name, "clusters")
         device = sketches.Device(self._account.secret, {}, self._limits)
         catalogue = self._service.fetch_catalogue(name, clusters.catalogue_digest)

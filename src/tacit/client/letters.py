@@ -12,7 +12,7 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from math import floor
+from math import floor, isfinite
 from typing import Any, NamedTuple
 
 from tacit.client.accounts import Account, account_mark
@@ -48,6 +48,12 @@ class LetterResult:
     """The Unix second from which on a call may send the next letter, or the last one again."""
     notice: str
     """Sentences to the person, mostly why new ratings are not released; may be empty."""
+
+
+def check_length(n: int) -> None:
+    """Raise ConfigError if a list is to have fewer than one entry."""
+    if n < 1:
+        raise ConfigError(f"A list has at least one entry; got n={n}.")
 
 
 class Letters:
@@ -156,8 +162,9 @@ class Letters:
             n: Most items of the list.
 
         Raises:
-            ConfigError: No letter to this disclosure was answered yet.
+            ConfigError: No letter to this disclosure was answered yet, or n is below 1.
         """
+        check_length(n)
         disclosure, scores = self._last_answer(name)
         item_number = disclosure.item_number
         rated = follow_aliases(history, disclosure.aliases)
@@ -201,8 +208,9 @@ class Letters:
 
         Raises:
             ServiceError: The service publishes no item table (status 404), or it cannot be used.
-            ConfigError: Stars do not fit the scale of the disclosure.
+            ConfigError: Stars do not fit the scale of the disclosure, or n is below 1.
         """
+        check_length(n)
         now = int(time.time()) if now is None else now
         disclosure, table = self._fetch_item_table(name, now)
         rated = follow_aliases(history, disclosure.aliases)
@@ -210,6 +218,8 @@ class Letters:
         levels: dict[ItemId, int] = {}
         for item in disclosure.items:
             if item in rated:
+                if not isfinite(rated[item]):
+                    raise ConfigError(f"Stars are finite numbers; got {rated[item]}.")
                 # Halves are rounded up, which is the same in all languages; `round` differs.
                 level = (rated[item] - disclosure.minimum) / disclosure.step
                 levels[item] = floor(level + 0.5)

@@ -195,7 +195,7 @@ def _parse_content(fields: dict[str, Any]) -> MemoryContent:
         reports=reports,
         name=_require_text_or_none(fields["name"]),
         state=None if state is None else State.decode(state.encode()),
-        is_lost=fields["lost"] is True,
+        is_lost=_require_truth_value(fields["lost"]),
         forgotten=_require_text_or_none(fields["forgotten"]),
         last_attempt=_require_integer(fields["tried"]),
         settled_epoch=_require_integer(fields["settled"]),
@@ -207,6 +207,13 @@ def _parse_content(fields: dict[str, Any]) -> MemoryContent:
 def _require_integer(value: Any) -> int:
     """Return a value that is a whole number; ValueError for others."""
     if type(value) is not int:
+        raise ValueError
+    return value
+
+
+def _require_truth_value(value: Any) -> bool:
+    """Return a value that is True or False; ValueError for others."""
+    if type(value) is not bool:
         raise ValueError
     return value
 

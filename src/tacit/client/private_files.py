@@ -55,6 +55,7 @@ def _write_durably(path: Path, data: bytes) -> None:
     """Write a file for its owner only, and wait until its content is on the disk."""
     descriptor = os.open(path, OPEN_FLAGS | os.O_TRUNC, OWNER_ONLY)
     with os.fdopen(descriptor, "wb") as file:
+        path.chmod(OWNER_ONLY)  # a file that an interrupted write left may be open to others
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

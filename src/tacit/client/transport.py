@@ -397,9 +397,11 @@ def _parse_address(url: str) -> tuple[str, bool]:
         parts = urlsplit(url)
         host = parts.hostname
         _ = parts.port  # raises ValueError for a malformed port
+        (host or "").encode("idna")  # raises UnicodeError, a ValueError, for a malformed name
     except ValueError:
         raise ConfigError(f"{_to_one_line(url)} is not the address of a service.") from None
-    has_more_parts = parts.username or parts.password or parts.query or parts.fragment
+    has_user = "@" in parts.netloc
+    has_more_parts = has_user or "?" in url or "#" in url  # also an empty query or fragment
     if not host or parts.scheme not in ("http", "https") or has_more_parts:
         raise ConfigError(
             f"{_to_one_line(url)} is not the address of a service: give  https://HOST  without "

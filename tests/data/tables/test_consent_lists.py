@@ -65,3 +65,19 @@ def test_anything_uncertain_is_refused(tmp_path, text, complaint):
     """An index, an answer, a further column, a person named twice, another heading."""
     with pytest.raises(DataError, match=complaint):
         read(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("user,agreed\n\n1,yes\n\n2,maybe\n", 5),
+        ("user,agreed\n\n1,yes\n2\n", 4),
+        ("user,agreed\n1,yes\n\n,yes\n", 4),
+        ("user\n1\n" + "x" * 200_000 + "\n", 3),
+    ],
+)
+def test_the_line_of_an_error_is_that_of_the_file(tmp_path, text, line):
+    """Empty lines count; a cell that is too long to be read is refused in a sentence."""
+    with pytest.raises(DataError) as refused:
+        read(tmp_path, text)
+    assert refused.value.row == line

@@ -48,19 +48,19 @@ def read_consenting(path: Path) -> list[Any]:
     Raises:
         DataError: The file cannot be read, or it is not certain whom it names as consenting.
     """
-    rows = _read_rows(path)
+    rows, line_numbers = _read_rows(path)
     if max(len(row) for row in rows) == 1:
         people = [row[0] for row in rows]
         if _is_heading(people, path):
             del people[0]
     else:
-        people = _find_people_who_said_yes(rows, path)
+        people = _find_people_who_said_yes(rows, line_numbers, path)
     _refuse_repeated(people, path)
     return [as_id(person) for person in people]
 
 
-def _read_rows(path: Path) -> list[list[str]]:
-    """Read the cells of all lines that are not empty.
+def _read_rows(path: Path) -> tuple[list[list[str]], list[int]]:
+    """Read the cells of all lines that are not empty, and the numbers of these lines.
 
     Raises:
         DataError: The file cannot be read, or has no lines, several delimiters, rows of different
@@ -79,10 +79,21 @@ def _read_rows(path: Path) -> list[list[str]]:
     delimiter = delimiters[0] if delimiters else ","
     lines = csv.reader(io.StringIO(text), delimiter=delimiter)
     rows = []
-    for line in lines:
-        row = [cell.strip() for cell in line]
-        if any(row):
-            rows.append(row)
+    line_numbers = []
+    try:
+        for line in lines:
+            row = [cell.strip() for cell in line]
+            if any(row):
+                rows.append(row)
+                line_numbers.append(lines.line_num)
+    except csv.Error as error:
+        raise DataError(
+            "the list of consenting people cannot be read",
+            path=str(path),
+            row=lines.line_num,
+            found=str(error),
+            expected=_EXPECTED,
+        ) from None
     cells = itertools.chain.from_iterable(rows)
     if not all(map(str.isprintable, cells)):
         raise DataError(
@@ -93,7 +104,7 @@ def _read_rows(path: Path) -> list[list[str]]:
         )
     if not rows:
         raise DataError("the list of consenting people is empty", path=str(path))
-    for number, row in enumerate(rows, 1):
+    for number, row in zip(line_numbers, rows, strict=True):
         if len(row) != len(rows[0]):
             raise DataError(
                 "a row of the consenting people has another number of cells than the first",
@@ -101,7 +112,7 @@ def _read_rows(path: Path) -> list[list[str]]:
                 row=number,
                 expected=_EXPECTED,
             )
-    return rows
+    return rows, line_numbers
 
 
 def _is_heading(cells: Sequence[str], path: Path) -> bool:
@@ -126,11 +137,14 @@ def _is_heading(cells: Sequence[str], path: Path) -> bool:
     )
 
 
-def _find_people_who_said_yes(rows: Sequence[Sequence[str]], path: Path) -> list[str]:
+def _find_people_who_said_yes(
+    rows: Sequence[Sequence[str]], line_numbers: Sequence[int], path: Path
+) -> list[str]:
     """Return the people of a table of people and answers whose answer is yes.
 
     Args:
         rows: The cells of all rows, with the headings.
+        line_numbers: The number of each row's line in the file.
         path: The file, for messages.
 
     Raises:
@@ -154,10 +168,12 @@ def _find_people_who_said_yes(rows: Sequence[Sequence[str]], path: Path) -> list
     people = [row[person_columns[0]] for row in rows[1:]]
     answers = [row[answer_columns[0]].lower() for row in rows[1:]]
     if "" in people:
-        raise DataError("an answer has no person", path=str(path), row=people.index("") + 2)
+        raise DataError(
+            "an answer has no person", path=str(path), row=line_numbers[people.index("") + 1]
+        )
     _refuse_repeated(people, path)
     said_yes: list[str] = []
-    for number, (person, answer) in enumerate(zip(people, answers, strict=True), 2):
+    for number, person, answer in zip(line_numbers[1:], people, answers, strict=True):
         if answer not in _YES | _NO:
             raise DataError(
                 "an answer is neither yes nor no",

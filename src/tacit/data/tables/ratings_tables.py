@@ -86,24 +86,25 @@ def make_ratings(
     parts = [clean_rows(guessed.table, guessed.positions, rules) for guessed in tables]
     first = tables[0].table
     positions = tables[0].positions
-    columns = _sum_plays(_join_parts([part.columns for part in parts]), rules)
+    rows = _join_parts([part.columns for part in parts])
     scales = {part.scale for part in parts}
     metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
     guesses: list[str] = []
     for guessed in tables:
         guesses += _list_guesses(guessed, rules)
-    if "domain" in columns:
+    if "domain" in rows:
         guesses.append("domains")
         has_lines = len(parts) == 1 and not parts[0].dropped
-        metadata[DOMAIN] = _domain_of_items(columns, tables[0], has_lines=has_lines)
+        metadata[DOMAIN] = _domain_of_items(rows, tables[0], has_lines=has_lines)
+    columns = _sum_plays(rows, rules)
     dropped: Counter[str] = Counter()
     for part in parts:
         dropped.update(part.dropped)
     read = sum(part.read for part in parts)
     kept = sum(len(part.columns["item"]) for part in parts)
     # To save memory, `from_arrays` frees each column once it is turned into numbers. So neither
-    # `parts` nor `columns` may hold it.
-    del parts
+    # `parts` nor `rows` nor `columns` may hold it.
+    del parts, rows
     try:
         ratings = Ratings.from_arrays(
             columns.pop("user"),

@@ -42,7 +42,7 @@ def read_vectors(path: Path) -> dict[Any, Floats]:
         ids = [as_id(value) for value in frame["item"].to_list()]
         numbers = frame.drop("item")
         has_lists = len(numbers.columns) == 1 and numbers.dtypes[0].is_nested()
-        table = np.array(numbers.to_series().to_list()) if has_lists else numbers.to_numpy()
+        table = _stack_lists(numbers.to_series(), path) if has_lists else numbers.to_numpy()
     if table.ndim != 2 or len(ids) != len(table) or table.dtype.kind not in "fiu":
         raise DataError(
             "vectors are no table of numbers with an id for each row",
@@ -50,6 +50,24 @@ def read_vectors(path: Path) -> dict[Any, Floats]:
             found=f"{table.dtype} of shape {table.shape}, {len(ids)} ids",
         )
     return dict(zip(ids, table.astype(np.float64), strict=True))
+
+
+def _stack_lists(column: pl.Series, path: Path) -> NDArray[Any]:
+    """Return lists of equal length as the rows of a table.
+
+    Raises:
+        DataError: The lists have different lengths, or one is missing.
+    """
+    lists = column.to_list()
+    lengths = sorted({-1 if cells is None else len(cells) for cells in lists})
+    if len(lengths) > 1 or lengths == [-1]:
+        raise DataError(
+            "vectors have different lengths",
+            path=str(path),
+            found="a missing vector" if lengths[0] < 0 else f"from {lengths[0]} to {lengths[-1]}",
+            expected="as many numbers for each item",
+        )
+    return np.array(lists)
 
 
 def read_ids(path: Path) -> list[Any]:
@@ -82,5 +100,5 @@ def _read_or_refuse(path: Path, read: Any) -> Any:
     """Return `read(path)`; raise DataError if the file cannot be read."""
     try:
         return read(path)
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+    except (OSError, EOFError, ValueError, pl.exceptions.PolarsError) as error:
         raise DataError("this file cannot be read", path=str(path), found=str(error)) from None

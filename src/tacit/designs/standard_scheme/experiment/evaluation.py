@@ -147,6 +147,11 @@ def evaluate_hiding(
         check_names(release=name)
     if not ratings.scale.discrete:  # coupling needs a scale with steps; the others are measured
         releases = [name for name in releases if RELEASES[name].transform != "coupling"]
+        if not releases:
+            raise ConfigError(
+                f"A coupling needs a scale of whole stars; this one is {ratings.scale}. Measure "
+                "another release, such as scheme+selection+rounding."
+            )
     for name, edges_of_name in (edges or {}).items():
         check_edges(name, edges_of_name)
     people, numbers = find_consenting_people(ratings, [attribute], public_edges=edges)
