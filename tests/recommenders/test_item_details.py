@@ -48,7 +48,7 @@ def test_more_than_256_categories_are_told_apart() -> None:
 def test_categories_that_do_not_fit_are_refused(change: dict[str, np.ndarray]) -> None:
     """More categories than there are, or another type."""
     header, arrays = details_to_parts(IDS, DETAILS)
-    with pytest.raises(ValueError, match=r"'category_(counts|places)'|its categories"):
+    with pytest.raises(ValueError, match=r"'category_(counts|places)'|its numbers of categories"):
         details_from_parts(IDS, header, arrays | change)
 
 

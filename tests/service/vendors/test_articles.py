@@ -102,7 +102,8 @@ def test_articles_leave_by_age(newspaper: One, monkeypatch: pytest.MonkeyPatch) 
     join(newspaper, "Monday")
     monkeypatch.setattr(time, "time", lambda: now + DAY)
     join(newspaper, "Tuesday")
-    assert {"Monday", "Tuesday"} <= set(shown(newspaper, 150))
+    assert {"Monday", "Tuesday"} <= set(listed(newspaper))  # a visit may be shown either
+    assert len(set(shown(newspaper, 150))) > 2
     monkeypatch.setattr(time, "time", lambda: now + 2 * DAY + 2)
     assert set(listed(newspaper)) & {"Monday", "Tuesday"} == {"Tuesday"}
     seen = set(shown(newspaper, 60))

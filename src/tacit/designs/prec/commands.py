@@ -442,6 +442,7 @@ def _describe_client(server: PRec, client: int | str, recorded: VoteRounds) -> d
             disliked += 1
     return {
         "client": client,
+        "asked": len(transcript.entries),
         "loss": disliked,
         "gate_closed": round_names[transcript.stopped_round],
         "recommendations": recommendations,
