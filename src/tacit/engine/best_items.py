@@ -93,7 +93,8 @@ def best_of_products(
     """Make each person's list from scores that are inner products of factors.
 
     Products are computed in float32, which is fast. Each item whose product is large enough for the
-    list, up to the rounding error, is scored again in float64: lists are those of float64 scores.
+    list, up to the rounding error, is scored again in float64: lists are those of float64 scores,
+    unless a float32 product overflows or underflows.
 
     Args:
         people: (people, k) finite factors of people.
@@ -109,7 +110,7 @@ def best_of_products(
     items = np.ascontiguousarray(items)
     columns = np.ascontiguousarray(items.T, dtype=np.float32)
     longest = np.linalg.norm(items, axis=1).max(initial=0.0)
-    # The error of <p, q> in float32 is at most (k + 4) 2^-24 |p| |q|.
+    # The error of <p, q> in float32 is at most (k + 4) 2^-24 |p| |q|, without underflow.
     error_per_length = (items.shape[1] + 4) * _FLOAT32_ROUNDING * longest
     for block in _cut_people(excluded.shape, columns.itemsize):
         rows = np.ascontiguousarray(people[block])

@@ -103,8 +103,8 @@ def pack_rows(table: Table, places: Numbers, width: int, ratings: int, counts: b
     most_ratings = int(np.diff(table.values.indptr).max(initial=1))
     shift = most_ratings.bit_length() + 1  # bits of the number of a level, and one for the like
     fits_32_bits = shift + width.bit_length() <= 32
-    # Each row has at most one cell for each rating, and one that ends it. So has the list of its
-    # levels: at most one for each rating, and level 0.
+    # Each row has at most one cell for each rating, and one that ends it. The list of its levels
+    # has at most one for each rating, and level 0.
     cells = np.empty(ratings + people, dtype=np.uint32 if fits_32_bits else np.uint64)
     levels = np.empty(ratings + people)
     liked = np.empty(ratings + people, np.bool_)

@@ -91,8 +91,8 @@ def _fill_leaks(
         against = others - k
         high[:], low[:] = 0.0, np.inf
         # Of the others who do not vote for b, i vote for the second object and the remaining ones
-        # for the third. If there are only two objects, all vote for the second. If the extra voter
-        # does not vote for b, they vote for the second.
+        # for the third. If there are only two objects, all vote for the second. An extra voter who
+        # does not vote for b votes for the second.
         for i in range(against if objects == 2 else 0, against + 1):
             p_without = uniform + (1 - gamma) * phi_without[k] / (
                 phi_without[k] + phi_without[i] + phi_without[against - i]

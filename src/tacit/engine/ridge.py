@@ -87,8 +87,9 @@ def compile_kernel(width: int) -> Callable[..., None]:
     """Compile the kernel of `solve` for one number of factors, which is a multiple of LANES.
 
     Four ratings and two rows of the Gram matrix are handled at a time, so that most operands stay
-    in registers, and only the lower triangle is filled. The width is a constant of the compiled
-    code, so that the inner loops are unrolled, which is 1.2 times as fast (`benchmarks/ridge.py`).
+    in registers, and little more than the lower triangle is filled. The width is a constant of the
+    compiled code, so that the inner loops are unrolled, which is 1.2 times as fast
+    (`benchmarks/ridge.py`).
 
     Returns:
         A function of (indptr, indices, values, factors, penalties, out): the arrays of the CSR

@@ -2,9 +2,9 @@
 
 Epochs   end at public numbers of arrivals; n, the horizon, is the number of visits expected. The
          first epoch has n / 200 arrivals, and each is 1.5 times as long as the one before, up to
-         n / 20, unless `end_now` ends it earlier. When arms have joined, lengths start at n / 200
-         again, at most once in n / 10 arrivals. The sums of an epoch that has ended are released
-         before the next visitor is served.
+         n / 20, unless `end_now` ends it earlier. Lengths are rounded up. When arms have joined,
+         lengths start at n / 200 again, at most once in n / 10 arrivals. The sums of an epoch that
+         has ended are released before the next visitor is served.
 Sets     which arms could be shown at a visit is public. The visits of each such set of arms are
          counted, because the policy of an epoch is computed from these counts.
 Arms     an arm that joins can be shown from the next epoch on, or at once if this epoch has no
@@ -85,7 +85,7 @@ class Epochs:
         self.ends_at = self.arrivals
 
     def begin_next(self) -> None:
-        """Begin the next epoch, GROWTH times as long as the last one, up to the longest length."""
+        """Begin the next epoch: GROWTH times the last one's planned length, up to the longest."""
         longest = math.ceil(self.horizon / LONGEST_EPOCHS_PER_HORIZON)
         self._length = min(math.ceil(GROWTH * self._length), longest)
         self.number += 1

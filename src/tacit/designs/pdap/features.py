@@ -157,7 +157,7 @@ def to_grains(phi: Floats) -> Ints:
 def largest_degree(dimension: int, *, horizon: int, epsilon: float, arms: int) -> int:
     """Choose g: the largest degree whose sums are not lost in the noise.
 
-    More terms M mean more noisy sums. Degree 1 requires n epsilon >= 20 K B M, a higher degree
+    With more terms M, more sums get noise. Degree 1 requires n epsilon >= 20 K B M, a higher degree
     n epsilon >= 40 K B M and M <= MOST_TERMS.
 
     Args:

@@ -184,8 +184,8 @@ class JointLearner(Policy):
     def select_many(self, contexts: Floats, arms: Sequence[int] | None = None) -> list[Choice]:
         """Choose an arm for each of many visits, and count them.
 
-        The choices are the same as if `select` were called for one visit after the other, without
-        answers in between.
+        They have the same distribution as if `select` were called for one visit after the other,
+        without answers in between.
 
         Args:
             contexts: (n, d) in [0, 1].

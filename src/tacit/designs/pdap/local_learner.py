@@ -38,7 +38,7 @@ from tacit.randomness import Source, integers_below
 
 CHANCE_PARTS = 1 << 20
 """The probability to explore is a whole multiple of 1 / CHANCE_PARTS. So is the probability with
-which a reward between 0 and 1 is reported as a like."""
+which a reward between 0 and 1 counts as a like."""
 DRAW_SHARE = 0.5
 """Share of epsilon for the draw; the rest is for the report."""
 GRID_SLICES = 2
@@ -46,7 +46,7 @@ GRID_SLICES = 2
 PRIOR_VISITS = 10.0
 """Least weight, in visits, of the prior mean of 1/2; noise adds to it."""
 LEAST_FURTHER_VISITS = 100
-"""Fewest visits between two publications of the means."""
+"""Fewest visits between two publications of the means, unless an arm joins in between."""
 VISITS_PER_FURTHER_VISIT = 20
 """After V visits, the next publication waits for V / VISITS_PER_FURTHER_VISIT further visits, but
 at least for LEAST_FURTHER_VISITS."""
@@ -140,7 +140,7 @@ class LocalLearner(Policy):
 
     @property
     def draw_loss(self) -> float:
-        """The exact nats of one draw among all arms, rounded up."""
+        """The exact nats of one draw among all arms, rounded up, for a finite epsilon."""
         arms = len(self.allowed_arms())
         return theory.mixed_loss(self._exponent(arms), arms, float(self.explore))
 
@@ -215,8 +215,8 @@ class LocalLearner(Policy):
 
         Args:
             choice: what `select` returned for the visit.
-            reward: 0 to 1. A fraction is reported as a like with that probability, so that the
-                expected number of likes is the reward.
+            reward: 0 to 1. A fraction counts as a like with that probability, so that the expected
+                number of likes is the reward. Randomised response is applied afterwards.
 
         Raises:
             ConfigError: The choice was made by another policy.

@@ -4,7 +4,7 @@ A visit      choose() -> receive_offer() if a neighbour's offer is to be shown -
              observe_click() and receive_reward(), in any order, or never. Between vendors only
              the encoded messages of `messages.py` are exchanged.
 A guest      a user whom another vendor forwards: serve() -> observe_guest_click(). A repeated
-             request gets the same answer, and counts once.
+             request gets the same answer, and counts once, while the first one is remembered.
 Users        have no id here. Visits that wait for a neighbour's report are stored with their
              contexts.
 Changes      neighbours join and leave at any time (add_peer, remove_peer), and videos leave at any

@@ -120,7 +120,7 @@ def _gather_evidence(
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def _invert(gram: Any) -> None:
-    """Invert a positive definite matrix in place, by Gauss and Jordan without pivots."""
+    """Invert a positive definite matrix in place, by Gauss and Jordan without row exchanges."""
     width = len(gram)
     for a in range(width):
         pivot = gram[a, a]

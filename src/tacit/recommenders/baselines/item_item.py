@@ -30,7 +30,8 @@ BM25_LENGTH = 0.1
 """b of BM25, from 0 to 1: how strongly a like is scaled down if its item has many likes. It was
 chosen on ml-latest-small among .1, .3, .5 and the usual .75."""
 _POPULARITY_WEIGHT = 1e-9
-"""Weight of popularity in a score, so small that it only orders items with equal similarities."""
+"""Weight of popularity in a score, so small that it orders only items whose sums of similarities
+are equal or nearly equal."""
 _ITEMS_PER_BLOCK = 500
 """Number of items whose similarities are computed at once."""
 
@@ -108,7 +109,8 @@ def bm25_weights(likes: sparse.csr_array) -> sparse.csr_array:
 
         (k1 + 1) / (1 + k1 (1 - b + b c / mean(c))) * max(log(items) - log(1 + n), 0),
 
-    where items is the number of items, and mean(c) is the mean over all items, but at least 1.
+    where items is the number of items, but at least 2, and mean(c) is the mean over all items, but
+    at least 1.
 
     Args:
         likes: (people, items) CSR with 1 for each like.

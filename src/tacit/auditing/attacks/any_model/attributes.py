@@ -81,8 +81,9 @@ def attack_attribute(
         gives them.
 
     Raises:
-        DataError: Of the people who rated anything, fewer than LEAST_PEOPLE have the commonest
-            value, or fewer than LEAST_PEOPLE have another known value.
+        DataError: There is no such attribute. Or of the people who rated anything, fewer than
+            LEAST_PEOPLE have the commonest value, or fewer than LEAST_PEOPLE have another known
+            value.
     """
     column = ratings.attribute(attribute)
     counts = _count_values(column)
@@ -133,7 +134,7 @@ def auc_of_lists(lists: NDArray[np.int64], labels: NDArray[np.int64], *, seed: i
     features = sparse.csr_array(weights)
     scores = np.zeros(len(lists))
     fold_of = np.zeros(len(lists), dtype=np.int64)
-    inverse_penalties = None  # The first attacker chooses among all of its class.
+    inverse_penalties = None  # The first attacker tries the default values.
     folds = k_fold_users(len(lists), FOLDS, seed=seed, labels=labels)
     for number, (train, test) in enumerate(folds):
         attacker = LogisticRegression(inverse_penalties, quick=True).fit(

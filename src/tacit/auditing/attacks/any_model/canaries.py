@@ -180,12 +180,12 @@ def _measure_offers(answers: Answers, ratings: Ratings, canaries: Canaries) -> F
     """Return (canaries,) values that say how strongly a canary's items are offered.
 
     For each item of the canary, `_offer_items` measures how strongly the item is offered to an
-    account with all other items of the canary. The value is the mean of these measures, or 0 if
-    none of them is finite.
+    account with all other items of the canary. The value is the mean of the finite ones among these
+    measures, or 0 if none of them is finite.
     """
     offers_of_canary: list[list[float]] = [[] for _ in canaries]
     # For each account, by the numbers of its items: pairs (canary's number, item asked for).
-    # Canaries that differ in one item share an account.
+    # All canaries of a single item share the account without items.
     lookups_of_account: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     for number, items in enumerate(canaries):
         for item in items.tolist():

@@ -12,8 +12,8 @@ Knows    everybody's ratings, and how the recommender is fitted. Not which targe
 Source   Carlini, Chien, Nasr, Song, Terzis, Tramèr: Membership inference attacks from first
          principles (S&P 2022), the online attack. Because there are few shadow fits, a target's two
          normal distributions share a variance: half of it is the target's own, half the median over
-         all targets. The attack without reference compares the targets' values in one victim fit
-         and uses no shadow fits: Yeom and others (CSF 2018).
+         all targets. The attack without reference compares the targets' values in the victim fits
+         alone, without shadow fits: Yeom and others (CSF 2018).
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class Prober:
 
         The recommender answers for an account with one half of the person's likes; the other half
         is hidden. Each half is hidden in turn, and the value is the mean over all hidden items: of
-        their rises in the list (`_gain_in_list`) if the view is `LISTS`, else of their scores. It
-        is 0 if no item has a rise or score.
+        their rises in the list (`_gain_in_list`) if the view is `LISTS`, else of their finite
+        scores. It is 0 if no item has a rise or a finite score.
         """
         halves: list[tuple[Ints, Ints]] = []  # known and hidden items, two pairs for each person
         histories = []
@@ -173,13 +173,13 @@ def attack_membership(
     progress: Callable[[int], None] = lambda _: None,
     finished: FinishedFits | None = None,
 ) -> list[AttackRow]:
-    """Attack membership by many fits, without reference and by likelihood ratio: two rows a view.
+    """Attack membership by many fits, without reference and by likelihood ratio: two rows per view.
 
     Args:
         model: The recommender.
         ratings: Everybody's ratings.
         views: What the attacker sees of the answers: `LISTS`, `SCORES`, or both.
-        targets: Largest number of people who are attacked; a coin decides in which fits each of
+        targets: Largest number of people who are attacked; chance decides in which fits each of
             them is a member.
         shadows: Number of shadow fits, in which the attacker knows who is in.
         victims: Number of victim fits, in which the attacker guesses who is in.

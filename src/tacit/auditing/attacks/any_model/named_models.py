@@ -62,7 +62,7 @@ def find_model(text: str, arguments: Mapping[str, Any]) -> Any:
 def read_saved_model(
     path: Path, arguments: Mapping[str, Any]
 ) -> Callable[[History], list[int | str]]:
-    """Read a saved model as a function from a history to a list of all items.
+    """Read a saved model as a function that lists all items it may recommend for a history.
 
     Args:
         path: The file.
@@ -80,7 +80,7 @@ def read_saved_model(
     n_items = len(model.item_ids_)
 
     def recommend(history: History) -> list[int | str]:
-        """List all items for a history, best first."""
+        """List all items that the model may recommend for a history, best first."""
         return list(model.recommend(history=history, n=n_items).item_ids)
 
     recommend.__name__ = path.stem
@@ -90,7 +90,8 @@ def read_saved_model(
 def digest_of_code(text: str) -> str:
     """Return the SHA-256 of the file that a model's text names; "" if it names no file.
 
-    The digest changes with the code of a model, also where the text stays the same.
+    The digest changes with this file, also where the text stays the same. It does not change with
+    the code of a module that the text names, or that the file imports.
 
     Args:
         text: As in `find_model`.

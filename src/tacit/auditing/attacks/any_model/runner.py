@@ -148,7 +148,7 @@ def attack(
         panel: Attackers of the attribute: "quick", "full", or names.
         members: Ids of the people from whom a fixed recommender learned; None: they are not known,
             and its membership is not attacked. Ignored if the recommender is not fixed.
-        targets: Largest number of people who are attacked; a coin decides in which fits each of
+        targets: Largest number of people who are attacked; chance decides in which fits each of
             them is a member.
         shadows: Number of fits for which the attacker knows who is in.
         victims: Number of fits for which the attacker guesses who is in.
