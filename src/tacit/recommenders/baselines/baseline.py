@@ -39,7 +39,7 @@ class Baseline(ItemRecommender):
     kind: ClassVar[str]
     """Name of the recommender in a model file."""
     unsaved: ClassVar[tuple[str, ...]] = ()
-    """Names of parameters that are not saved in a file."""
+    """Names of parameters that are left out of the settings in a file."""
 
     def _learn_items(self, ratings: Ratings, domain: str | None = None) -> Ratings:
         """Store the items and people of the ratings.

@@ -6,7 +6,7 @@ Rule     There are two kinds of fits. In shadow fits the attacker knows which ta
 Sees     the answers to an account with half of a target's liked items. The attacker looks up the
          other half, the hidden items: their scores, or how far they rise in the list against the
          list of an account without ratings, so that popularity is no evidence. If nobody else
-         rated items of both halves, the hidden items rise only if the target was in.
+         rated items of both halves, a rise of the hidden items suggests that the target was in.
 Knows    everybody's ratings, and how the recommender is fitted. Not which targets were in the
          victim fits.
 Source   Carlini, Chien, Nasr, Song, Terzis, Tramèr: Membership inference attacks from first
