@@ -151,7 +151,7 @@ class RatingScale:
         """
         expected = "all of them on one of " + ", ".join(map(str, COMMON_SCALES))
         if row is not None:
-            expected = f"a rating on {self} as most of the others, or {expected}"
+            expected = f"a rating on {self}, as others are, or {expected}"
         return DataError(
             "the ratings fit none of the common scales",
             row=row,

@@ -285,7 +285,9 @@ def cross_domain_split(
     candidates = people[target_counts[people] >= least]
     test_people = candidates[: round(share * len(candidates))]
     if not test_people.size:
-        found = f"{len(candidates)} people with a rating in {source} and {least} in {target}"
+        found = (
+            f"{len(candidates)} people with a rating in {source} and {least} or more in {target}"
+        )
         fix = "Hold out a larger share, or ask for fewer ratings."
         raise DataError("nobody can be a test person", found=found, fix=fix)
     others = people[~np.isin(people, test_people)]

@@ -259,8 +259,8 @@ class _RedisConnection:
         """Send all commands, then read the answer to each.
 
         Raises:
-            ValueError: An answer is an error. Its message is the code alone, such as WRONGPASS,
-                since the rest may repeat a key.
+            ValueError: An answer is an error or is missing. The message of an error is its code
+                alone, such as WRONGPASS, since the rest may repeat a key.
         """
         self._socket.sendall(b"".join(map(_encode_command, commands)))
         for _ in commands:

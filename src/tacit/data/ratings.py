@@ -115,9 +115,10 @@ class Ratings:
         Args:
             users: (n,) ids, all integers or all strings.
             items: (n,) ids, all integers or all strings.
-            values: (n,) stars; None for events such as purchases, of which each is a like.
+            values: (n,) stars; None for events such as purchases, of which each has the value 1.
             timestamps: (n,) seconds, whose decimals are cut, or datetime64; None: no times.
-            scale: The stars a rating can take; None: found in `values`.
+            scale: The stars a rating can take; None: found in `values`, or, for events, `EVENTS`,
+                on which each is a like.
             user_attributes: Attributes by name, each of which maps user ids to values; ids without
                 a rating are left out.
             item_metadata: Metadata by name, each of which maps item ids to values; ids without a

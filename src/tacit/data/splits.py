@@ -62,7 +62,8 @@ def random_per_user(
 def temporal(ratings: Ratings, share: float = 0.2) -> Split:
     """Hold out the latest ratings: all after one time, which is the same for all people.
 
-    About `share` of all ratings are held out. Ratings at the time of the cut stay in training.
+    About `share` of all ratings are held out, unless many have the same time: ratings at the time
+    of the cut stay in training.
     Leaks: nothing, since training ratings are never later than test ratings. But people without
     late ratings have no test ratings, and people without early ratings have no training ratings.
 

@@ -115,11 +115,13 @@ class Likes:
     starts: Ints
     """(users + 1,) where each person's likes start in `items`, then the number of all likes."""
     items: Ints
-    """(likes,) numbers of liked items, one person after the other, in random order."""
+    """(likes,) numbers of liked items, one person after the other. A person's are in random order,
+    or ascending if everybody has rated all items."""
     classes: Ints
     """(users,) class of each person."""
     rated: Ints
-    """(users, rated) numbers of the items that each person has rated, in random order."""
+    """(users, rated) numbers of the items that each person has rated, in random order, or ascending
+    if these are all items."""
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -285,8 +287,8 @@ def generate_domains(
             at most as many ratings as the smaller domain has items; this limit lowers the mean.
         shift: Number of items at the top of each domain that are about equally popular.
         pull: How much tastes affect which items are rated; 0: not at all.
-        overlap: Share of people who rate in both domains. Each of the others rates in one domain,
-            drawn at random.
+        overlap: Chance that a person chooses among the items of both domains. Each of the others
+            rates in one domain, drawn at random.
         labels: Number of different labels in the item metadata "genres", one to three for each
             item, joined by '|'; 0: no such metadata. Labels do not change the ratings.
         seed: Seed of all draws.

@@ -74,9 +74,9 @@ def read_ratings(
 
     Args:
         path: The file.
-        user: Header of the people's ids; None: found by a well-known header in any case, such as
-            user_id or user_id:token, or by the cells. The same holds for `item`, `rating` and
-            `time`.
+        user: Header of the people's ids; None: found by a well-known header in upper or lower case,
+            such as user_id or user_id:token, or by the cells. The same holds for `item`, `rating`
+            and `time`.
         item: Header of the items' ids.
         rating: Header of the stars.
         time: Header of the times.

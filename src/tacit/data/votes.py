@@ -222,6 +222,8 @@ class _Rows:
         text = self.texts[role][row]
         if text not in meanings:
             expected = f"one of {', '.join(list(meanings)[:6])}"
+            if len(meanings) > 6:
+                expected += ", ..."
             raise self.cell_error(row, what, role, found=text, expected=expected)
         return meanings[text]
 

@@ -10,8 +10,8 @@ step adds in gdp, a true epsilon is never more than the stated one.
 
 Source     Dong, Roth, Su: Gaussian differential privacy (2022), for mu; Canonne, Kamath, Steinke:
            The discrete Gaussian (2020), Proposition 12, for zCDP.
-Guarantee  The epsilon holds for everything that was charged: exact in pure, approximate and gdp,
-           an upper bound in zcdp.
+Guarantee  The epsilon holds for everything that was charged. Its computation from the amount is
+           exact in pure, approximate and gdp; in zcdp it gives an upper bound.
 """
 
 from __future__ import annotations

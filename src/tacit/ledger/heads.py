@@ -46,7 +46,7 @@ class HeadStore(Protocol):
 
 
 class FileHead:
-    """A second place in a file with two slots; a write never touches the slot of the newest head.
+    """A second place in a file with two slots; a new head never replaces the newest one.
 
     So a write that fails halfway leaves the newest recorded head readable. Keep the file in a place
     that is not restored together with a backup of the store.

@@ -63,7 +63,7 @@ class CapChanged(ConfigError):
 
 
 class DrawFailed(PrivacyError):
-    """The function that draws the answer failed.
+    """The function that draws the answer failed, or returned what cannot be stored.
 
     The charge stands, because whether drawing fails may depend on the data.
     """

@@ -122,7 +122,10 @@ class Balance:
 
 
 def canonical(payload: Mapping[str, Any]) -> bytes:
-    """Encode a payload as JSON with sorted keys and no spaces, so equal payloads have equal bytes.
+    """Encode a payload as JSON with sorted keys and no spaces.
+
+    So the order of keys does not change the bytes. But 1 and 1.0 are written differently, and so
+    have different bytes.
 
     Raises:
         ConfigError: The payload cannot be written as JSON.

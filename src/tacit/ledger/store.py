@@ -115,7 +115,7 @@ class Ledger:
 
         Raises:
             BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: Nothing was spent.
-            DrawFailed: `draw` raised; the charge stands.
+            DrawFailed: `draw` raised, or returned what cannot be stored; the charge stands.
             ConfigError: A budget is charged twice, or is another tenant's, or the state's name is
                 not valid.
             PrivacyError: It is called inside `simulation()`, or in a forked process.
@@ -244,8 +244,8 @@ class Ledger:
     def close(self) -> None:
         """Write a checkpoint if there are many new entries, and close the connections.
 
-        In a forked process it writes nothing, and only closes that process's copies of the
-        connections.
+        In a forked process it writes nothing, and its copy of SQLite's connection stays open,
+        because the parent still uses the file.
         """
         is_own_process = os.getpid() == self._process
         if is_own_process and self._stopped is None:

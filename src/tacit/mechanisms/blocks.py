@@ -209,7 +209,7 @@ class BlockTable:
         block_bits: `b`; a block holds 2^b integers.
         thresholds: (blocks,) floor(2^63 P(B <= k)), uint64.
         guide: (2^12,) for each number of 12 bits, the block of all uniform numbers that begin with
-            these bits; `SEARCH_NEEDED` if they are of several blocks.
+            these bits; `SEARCH_NEEDED` if a threshold is among these numbers.
     """
 
     kind: Kind

@@ -239,7 +239,8 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
 
     Args:
         name: One of `NAMES`.
-        epsilon: Nats that the call may cost: at least `SMALLEST_EPSILON`, and finite.
+        epsilon: Nats that the call may cost: at least `SMALLEST_EPSILON`, for "top-selection" in
+            each place of the list; and finite.
         delta: Above 0 and below 1 for mechanisms with Gaussian noise, which have no pure epsilon;
             None for all others.
 

@@ -28,8 +28,7 @@ def discrete_laplace(values: NDArray[np.int64], scale: float) -> NDArray[np.int6
         The sums, cut off at the ends of int64; shape of `values`.
 
     Raises:
-        MissingExtra: The noise is larger than 2^48 steps (or 0), so OpenDP is needed, and it is not
-            installed.
+        MissingExtra: The scale is above 2^48 or is 0, so OpenDP is needed, and it is not installed.
     """
     scale = float(scale)
     if 0 < scale <= LARGEST_SCALE:
@@ -48,8 +47,7 @@ def discrete_gaussian(values: NDArray[np.int64], sigma: float) -> NDArray[np.int
         The sums, cut off at the ends of int64; shape of `values`.
 
     Raises:
-        MissingExtra: The noise is larger than 2^48 steps (or 0), so OpenDP is needed, and it is not
-            installed.
+        MissingExtra: Sigma is above 2^48 or is 0, so OpenDP is needed, and it is not installed.
     """
     sigma = float(sigma)
     if 0 < sigma <= LARGEST_SCALE:

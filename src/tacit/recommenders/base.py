@@ -38,7 +38,7 @@ class Recommendation:
     """One item of a person's list."""
 
     user_id: Any
-    """Id of the person, or None for a history without one."""
+    """Id of the person; None for a single history, its number for one of many histories."""
     item_id: Any
     """Id of the item."""
     score: float

@@ -81,8 +81,8 @@ def open_spark(
     """Open ratings on a cluster; unusable sources and rows are refused here, before any release.
 
     Args:
-        source: A path of Parquet or CSV as the cluster sees it, or the name of a table in Spark's
-            catalogue.
+        source: A path of Parquet, CSV or TSV as the cluster sees it, or the name of a table in
+            Spark's catalogue.
         remote: Address of the cluster's Spark Connect server.
         column_names: The roles to find, each with the header that the caller named, or None.
         public: The scale and the items, where they do not come from the ratings.
