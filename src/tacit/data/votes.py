@@ -113,7 +113,7 @@ def read_votes(path: str | Path) -> VoteRounds:
             raise table.cell_error(votes[0], what, found=name, expected=expected)
         unlisted = votes[~np.isin(candidates[votes], allowed)]
         if len(unlisted):
-            what = "a vote for what is no candidate of this round"
+            what = "the vote is for no candidate of this round"
             found = table.texts["candidate"][unlisted[0]]
             expected = "one of those listed in rows without a voter"
             raise table.cell_error(unlisted[0], what, found=found, expected=expected)
@@ -221,9 +221,7 @@ class _Rows:
         """
         text = self.texts[role][row]
         if text not in meanings:
-            expected = f"one of {', '.join(list(meanings)[:6])}"
-            if len(meanings) > 6:
-                expected += ", ..."
+            expected = f"for example {', '.join(list(meanings)[:6])}"
             raise self.cell_error(row, what, role, found=text, expected=expected)
         return meanings[text]
 

@@ -46,7 +46,7 @@ class HeadStore(Protocol):
 
 
 class FileHead:
-    """A second place in a file with two slots; a new head never replaces the newest one.
+    """A second place in a file with two slots; a new head is written over the older head.
 
     So a write that fails halfway leaves the newest recorded head readable. Keep the file in a place
     that is not restored together with a backup of the store.

@@ -180,6 +180,7 @@ def backup(where: str | Path, target: Path) -> None:
         OutputError: There is a file at the target, or the copy did not succeed; then no file is
             left.
         LedgerHeld: A program that is not a service has the file open.
+        LedgerRefused: The file system or the linked SQLite is not safe.
     """
     path = _file_of(where)
     if not path.is_file():

@@ -86,11 +86,13 @@ def open_spark(
         remote: Address of the cluster's Spark Connect server.
         column_names: The roles to find, each with the header that the caller named, or None.
         public: The scale and the items, where they do not come from the ratings.
-        events: Whether each row is an event without stars.
+        events: Whether each row is an event, even if there is a column of stars. Without such a
+            column, each row is one.
         tasks: Number of Spark tasks that hold the people; None: by the number of rows.
 
     Raises:
-        ConfigError: The address is not of the form sc://HOST or sc://HOST:PORT.
+        ConfigError: The address is not of the form sc://HOST or sc://HOST:PORT, the source has
+            numbers of plays in place of stars, or a scale is given for events.
         MissingExtra: pyspark is not installed.
         ClusterError: There is no server or no such source, or the cluster fails.
         DataError: A column is missing, there is no row, a row cannot be read, or no item of the
