@@ -160,8 +160,9 @@ def _find_bracket(
         high *= 2
         if high > _LARGEST_MULTIPLIER:
             raise ConfigError(
-                f"No noise reaches epsilon {epsilon:g} at delta {delta:g}: with this accountant "
-                "the target is out of reach, or part of the release has no noise."
+                f"No noise multiplier up to 2**60 reaches epsilon {epsilon:g} at delta {delta:g}: "
+                "with this accountant the target is out of reach, or part of the release has no "
+                "noise."
             )
     low = high / 2
     while meets_budget(low):

@@ -103,8 +103,8 @@ _DELTAS: Prices = {
 class GDPAccountant(Accountant):
     """Accountant of Gaussian noise: adds up mu^2, and rho too, and returns the lower result.
 
-    It refuses other noise. For continuous noise its numbers are exact, except that they are rounded
-    up.
+    It refuses other noise. For continuous noise and a delta above `_LEAST_TAIL`, its numbers are
+    exact, except that they are rounded up.
     """
 
     @property

@@ -132,9 +132,9 @@ class PLDAccountant(Accountant):
 def _has_distribution(event: Event) -> bool:
     """Say whether this accountant can compute a loss distribution for the event.
 
-    It can for all events but discrete Gaussian noise. For that noise it can only if neighbours
-    differ in one entry, so that the largest difference is the worst case, and if sigma is at most
-    `_LARGEST_SIGMA` steps.
+    It can for all events of finite rho but discrete Gaussian noise; events of infinite rho are left
+    to the caller. For discrete Gaussian noise it can only if neighbours differ in one entry, so
+    that the largest difference is the worst case, and if sigma is at most `_LARGEST_SIGMA` steps.
     """
     if isinstance(event, events.DiscreteGaussianVector):
         return False

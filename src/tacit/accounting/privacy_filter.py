@@ -59,7 +59,7 @@ class PrivacyFilter:
 
     @property
     def has_halted(self) -> bool:
-        """Whether a spend was refused, so that nothing is granted any more."""
+        """Whether the budget did not cover a spend, so that nothing is granted any more."""
         return self._has_halted
 
     @property

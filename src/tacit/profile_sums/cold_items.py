@@ -120,7 +120,7 @@ def read_cold_items(fitted: FittedLists, items: Mapping[Any, Facts]) -> ColdItem
         # Ids are compared as texts: an id that is a number in the model may be a text in a table.
         if str(item) in model_ids:
             raise DataError(
-                "the model has ratings of an item that is given as a cold one",
+                "an item of the model is given as a cold one",
                 found=item,
                 expected="items that the model does not know",
                 fix="Leave it out: it is listed like any other.",

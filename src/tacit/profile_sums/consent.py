@@ -37,7 +37,7 @@ _FEW_LIKES = 5.0
 _RIDGE = 4.0
 """Ridge of EASE among people."""
 _ENTRIES_PER_ITEM = 100
-"""Largest number of weights that are kept in each item's row."""
+"""Number of weights of largest absolute value that are kept in each item's row; more in ties."""
 _LIST_FACTOR = 1.5
 """Weight of the lists where there are as many consenting people as the effective population."""
 _MOST_LIST_WEIGHT = 2.0
@@ -140,7 +140,8 @@ def consented_lists(
 
     With Y (people, items) the rows of likes scaled to norm 1, Q = (Y Y' + 4 I)^-1 and W = Y' Q Y,
     column j of the weights is W_j / (1 - W_jj), with 0 on the diagonal. Each row keeps the 100
-    weights of largest absolute value, and they are multiplied by `list_weight`.
+    weights of largest absolute value, and others as large as the smallest of them. All are
+    multiplied by `list_weight`.
 
     Args:
         likes: (people, items) 1 for a like, at least one in each row.

@@ -115,7 +115,7 @@ def total_epsilon(fits: Sequence[Fit], delta: float) -> float:
 
     Args:
         fits: The fits.
-        delta: Probability that the bound of epsilon fails.
+        delta: Delta of the guarantee.
     """
     accountant = GDPAccountant()
     for fit in fits:

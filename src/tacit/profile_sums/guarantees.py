@@ -54,7 +54,7 @@ def card_of_fits(
 
     Args:
         fits: All fits that were made, the newest last.
-        delta: Probability that the bound of epsilon fails.
+        delta: Delta of the guarantee.
         usefulness: Sentences on how useful the lists are, added to the card's sentence; "": none.
         planned: Fits that are still to come in the last fit's plan.
         consenting: Number of people who agreed not to be protected and were learned from.
@@ -143,7 +143,7 @@ def _describe_lifetime(fits: Sequence[Fit], delta: float, lifetime: float | None
 
     Args:
         fits: Fits that were made or are planned.
-        delta: Probability that the bound of epsilon fails.
+        delta: Delta of the guarantee.
         lifetime: Epsilon that all fits may cost together; None or inf: no limit.
     """
     if lifetime is not None and math.isfinite(lifetime):

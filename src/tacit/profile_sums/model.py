@@ -59,7 +59,7 @@ class PrivateLists(base.ItemRecommender):
 
     Args:
         epsilon: Bound for one person's whole profile, added or removed; inf: no privacy.
-        delta: Probability that the bound of epsilon fails.
+        delta: Delta of the guarantee.
         source: Name or names of the domains of the context items, from which profiles are made;
             None: every domain that is not a target.
         target: Name or names of the domains of the items in lists; None: all items are one domain.

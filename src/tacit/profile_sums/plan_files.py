@@ -1,4 +1,4 @@
-"""The state of a plan in model files, as a header and arrays. They hold released values alone."""
+"""The state of a plan in model files: a header and arrays, of released and public values alone."""
 
 from __future__ import annotations
 

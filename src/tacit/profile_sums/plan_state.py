@@ -418,6 +418,7 @@ def sums_of_state(state: PlanState, settings: Settings) -> ReleasedSums:
         deviation = query.mechanism(noise).deviation * state.later.table.noise_factor
         table = ItemTable(query, state.later.table.mean, deviation)
         later = replace(state.later.sums, table=table)
+    # Of this table only `context_items` is read; its values are not means.
     count_table = CountTable(state.counts.values, state.context_entries, counts.deviation)
     return ReleasedSums(count_table, counts, later, usefulness)
 

@@ -1,10 +1,10 @@
 """The release of stars: the order of its three sums, and the model that predicts stars.
 
-Three events are charged, with the same noise in each case. If the noisy number of people is small,
-each event pays for a draw of the means (without noise one draw is exact). If it is large, the first
-two pay for the means and for the Gram matrix of the head, the most rated items. If a factor stands
-out in this matrix, the third event pays for the factors, and otherwise for a second draw of the
-means.
+Three events are charged, with the same noise multipliers in all cases below. If the noisy number of
+people is small, each event pays for a draw of the means (without noise one draw is exact). If it is
+large, the first two pay for the means and for the Gram matrix of the head, the most rated items. If
+a factor stands out in this matrix, the third event pays for the factors, and otherwise for a second
+draw of the means.
 """
 
 from __future__ import annotations

@@ -17,13 +17,13 @@ Mode = Literal["auto", "taste", "top-items"]
 DEFAULT_EPSILON = 1.0
 DEFAULT_DELTA = 1e-6
 EPSILON_HELP = "Epsilon for a person's whole profile; inf: no privacy."
-DELTA_HELP = "Probability that the bound of epsilon fails, such as 1e-6."
+DELTA_HELP = "Delta of (epsilon, delta)-differential privacy, such as 1e-6."
 
 STAR_SUM_SHARES = (0.25, 0.15, 0.6)
 """Shares of the three sums of stars (means, Gram matrix, factors) in the mu^2 of stars."""
 
 LEAST_REFUSED_DELTA = 0.5
-"""Least delta that is refused: the bound of epsilon may fail as often as it holds."""
+"""Least delta that is refused: to publish each person's rows with this chance would meet it."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Settings:
     epsilon: float = DEFAULT_EPSILON
     """Bound for one person's whole profile, added or removed; inf: the non-private variant."""
     delta: float = DEFAULT_DELTA
-    """Probability that the bound of epsilon fails."""
+    """Delta of the guarantee."""
     mode: Mode = "auto"
     """Which sums are released: 'taste', 'top-items', or 'auto', which decides by the noisy counts.
     """
@@ -83,8 +83,9 @@ class Settings:
             )
         if self.delta >= LEAST_REFUSED_DELTA:
             raise ConfigError(
-                f"delta is the chance that the bound of epsilon fails: {self.delta:g} promises "
-                "nothing. Give one far below 1 divided by the number of people, such as 1e-6."
+                f"delta {self.delta:g} promises nothing: to publish each person's rows with this "
+                "chance would meet it. Give one far below 1 divided by the number of people, such "
+                "as 1e-6."
             )
         if self.mode not in get_args(Mode):
             raise ConfigError(f"mode is 'auto', 'taste' or 'top-items'; got {self.mode!r}.")

@@ -80,7 +80,7 @@ def expected_share(items: int, people: float, sigma: float, *, in_plan: bool = F
     """Estimate the gain of lists over popularity (NDCG@10, one domain), as a share of EASE's gain.
 
     With r = people / `people_needed`, the share is 0.9 - 0.7 / r^0.45, and at least -1; below 0
-    lists are worse than popularity. With pairs of likes it is at least 0.92. The formula is fitted,
+    lists are worse than popularity. With pairs of likes it is 0.92. The formula is fitted,
     not derived, and assumes that people choose by taste.
 
     Args:

@@ -6,8 +6,8 @@ far. To decide an item is to draw, once and for all, whether letters show it and
 Items are decided on the account's first day, and later only until a letter has shown an item:
 letters that grew would reveal in which order items were rated. Where the device may not decide more
 (another attribute value, say, or a disclosure that is not in the public log), it tells its owner
-why and, once it has sent a letter, goes on to send the items that are shown: a missing letter would
-reveal something.
+why and goes on to send the items that are shown: a missing letter would reveal something. Nothing
+is sent if the memory holds no letter and the disclosure is refused or the account is closed.
 Standard library only.
 """
 
@@ -66,8 +66,8 @@ class Account:
             now: Unix seconds.
 
         Returns:
-            The letter's bytes; None if no letter is due, or if the device may decide nothing and
-            has never sent a letter.
+            The letter's bytes; None if no letter is due, or if the memory holds no letter and the
+            disclosure is refused or the account is closed.
         """
         state = self.state
         epoch_length = state.epoch_length or self.disclosure.epoch_length
@@ -160,7 +160,7 @@ class Account:
 
         Returns:
             The release. None if the device refuses to decide, and also the account is closed and
-            no letter was made before.
+            the memory holds no letter.
         """
         state = self.state
         disclosure = self.disclosure

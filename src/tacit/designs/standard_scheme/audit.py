@@ -26,8 +26,8 @@ LEVELS = 2
 CONTRIBUTIONS = 3
 """Most ratings that one person adds to the sums."""
 _OTHERS = 80
-"""Count of other people in every cell: so many that noise takes no count below 0, where it would be
-cut off."""
+"""Count of other people in every cell: so many that noise hardly ever takes a count below 0, where
+it would be cut off."""
 _VALUES = 2
 """Values of the attribute. The first entries of a vector are the numbers of people with each."""
 

@@ -14,7 +14,7 @@ Guarantee   none with an epsilon. If stars follow the linear model exactly, peop
             of a person's attribute value, unless `reproduce` is set on the device.
 Deviations  rounding probabilities and the selection rule are the corrected ones (the patent swaps
             the two chances of rounding, and prints max for min in the selection rule); every draw
-            is a uniform integer from 0 to below a bound; in tables of the sound variant no chance
+            is a uniform integer below a bound; in tables of the sound variant no chance
             to show an item is 1.
 
 account.py says when a device sends a letter. Experiments make the same decisions for many people at

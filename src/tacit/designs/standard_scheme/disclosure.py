@@ -319,7 +319,7 @@ def _check_rule(rule: Rule) -> None:
 
 
 def _check_offsets(disclosure: Disclosure) -> None:
-    """Refuse offsets that, for some values of the attributes, sum to more than half a level."""
+    """Refuse offsets whose largest absolute values add up to more than half a level for an item."""
     for number in range(len(disclosure.items)):
         largest_sum = 0
         for table in disclosure.attributes:

@@ -59,7 +59,7 @@ class State(Message):
     last_epoch: int = -1
     """Label of the latest epoch that is over and gets no new letter; -1 at first."""
     letter: bytes | None = None
-    """The last letter; None if none was made."""
+    """The last letter; None if none was made, or if it is lost."""
     spoken: int = -1
     """Label of the latest epoch that a letter was made for; -1 at first. The file of the secret
     holds a copy, which shows that a memory was lost or is an old copy."""
@@ -258,7 +258,7 @@ def state_after_loss(history: Collection[ItemId], now: int, length: int, spoken:
 def restore_old_copy(
     state: State, history: Collection[ItemId], now: int, length: int, spoken: int
 ) -> None:
-    """Continue from an older copy of the memory: items without a record in it are never decided.
+    """Continue from an older copy of the memory: rated items without a record in it are frozen.
 
     They may have been decided, and letters may have shown items, after the copy was made.
 

@@ -289,7 +289,7 @@ class StandardScheme:
         }
         stars = {} if history is None else inputs.checked_history(history, self.item_ids_)
         if attributes is not None:
-            # The same list as that of `exchange`, without encoding the messages.
+            # As in `exchange`, but the messages are not encoded.
             release = self._release(stars, attributes, memory=None, epoch=0)
             return self.rank(self.server_.score(release), stars, **list_options)
         levels = self._levels_by_number(stars)
@@ -319,7 +319,8 @@ class StandardScheme:
         if self.item_table_ is None:
             raise PrivacyError(
                 "A list at the device needs the item table, which is published with the consent of "
-                "the people it was fitted to: fit with item_table=True (--item-table) if they do."
+                "the people it was fitted to: if they agree, fit with item_table=True "
+                "(--item-table)."
             )
         n = inputs.checked_n(n)
         items = self.disclosure_.items

@@ -20,7 +20,7 @@ MOST_WHOLE_LEVELS = 10_000
 """Largest number of levels of a scale with steps: a model holds a weight for each level."""
 
 LEAST_EPSILON = 16
-"""Smallest epsilon of a private disclosure. With less, releases would reveal the attribute better
+"""Smallest epsilon of a private disclosure. With less, releases may reveal the attribute better
 than true stars do, because devices subtract offsets from stars, and so also the offsets' noise."""
 CONDITION_OF_USE = (
     "The standard scheme is only for services that do not otherwise learn what people watched, "

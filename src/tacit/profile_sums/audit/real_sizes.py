@@ -212,8 +212,8 @@ def add_twice(kernel: Kernel, person: Profiles, arguments: tuple[Any, ...]) -> N
     kernel(person, *arguments)
 
 
-def add_unclipped(kernel: Kernel, person: Profiles, arguments: tuple[Any, ...]) -> None:
-    """Add a person's item tastes, scaled and clipped at eight times the norms of the query."""
+def add_with_loose_clip(kernel: Kernel, person: Profiles, arguments: tuple[Any, ...]) -> None:
+    """Add a person's item tastes, scaled and clipped with norms eight times those of the query."""
     *first_arguments, tastes_norm, mean_row, least, clip, total = arguments
     loose_clip = ClipRule(8 * clip.norm, clip.resolution, 64 * clip.largest_square)
     kernel(person, *first_arguments, 8 * tastes_norm, mean_row, least, loose_clip, total)
@@ -299,7 +299,7 @@ class ThresholdBug:
 
 
 def threshold_bugs(world: World, world_of_pairs: World) -> tuple[ThresholdBug, ...]:
-    """List bugs that begin above a size, in each kernel and mechanism of a fit.
+    """List bugs that begin above a size, in kernels and mechanisms of a fit.
 
     Args:
         world: One domain in mode "taste".
@@ -334,7 +334,10 @@ def threshold_bugs(world: World, world_of_pairs: World) -> tuple[ThresholdBug, .
             item_tastes, "add_item_tastes", add_twice, "item tastes: many entries added twice"
         ),
         kernel_bug(
-            item_tastes, "add_item_tastes", add_unclipped, "item tastes: many entries not clipped"
+            item_tastes,
+            "add_item_tastes",
+            add_with_loose_clip,
+            "item tastes: many entries with a clip eight times as large",
         ),
         kernel_bug(
             like_pairs,

@@ -55,7 +55,8 @@ from tacit.service.setting_tables import TOML, setting
 from tacit.service.strict_json import RefusedContent, parse_json
 
 LARGEST_STATE = 2 * 2**20
-"""Largest size of a campaign's counts in bytes. They are written with every report."""
+"""Largest size of the counts of a campaign's places, in bytes. They are written with every
+report."""
 _not_a_report = partial(
     Problem, 422, "This is not a report for this campaign. Fetch the campaign again."
 )

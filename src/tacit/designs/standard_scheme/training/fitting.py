@@ -103,7 +103,7 @@ def fit(
     earlier_people: PeopleHashes | None,
     earlier_disclosures: tuple[CountedFit, ...] = (),
 ) -> Fitted:
-    """Learn from the consenting people: those in the ratings of whom every attribute is known.
+    """Learn from the consenting people: everybody in the ratings whose attributes are all known.
 
     Args:
         settings: Checked settings.
