@@ -207,7 +207,7 @@ def begin_state(
     Args:
         plan: Noise multipliers of all fits.
         sums: The releases of the first fit.
-        features: Public features of the items; None without metadata.
+        features: Public features of the items; None if there are too few.
         context_ids: (context items,) ids, ascending.
         item_ids: (target items,) ids, ascending.
         settings: Choices of the first fit.
@@ -255,7 +255,7 @@ def grow_state(
         state: The state after the earlier fits.
         context_ids: (context items of the catalogue,) ids, ascending.
         item_ids: (target items of the catalogue,) ids, ascending.
-        features: Their features, in the columns of the first fit; None without metadata.
+        features: Their features, in the columns of the first fit; None if there are too few.
     """
     all_targets = np.union1d(state.item_ids, item_ids)
     all_context = all_targets if state.one_domain else np.union1d(state.context_ids, context_ids)

@@ -191,7 +191,7 @@ def release_lists(
         people: Everybody's profile.
         context_items: Number of context items.
         target_items: Number of target items.
-        features: Public features; None without metadata.
+        features: Public features; None if there are too few.
         settings: Choices of the fit.
         sums_for_many: Whether the sums for very many people may be chosen: top items across
             domains, and pairs of likes within one.
@@ -225,7 +225,7 @@ def release_sums(
         people: Everybody's profile.
         context_items: Number of context items.
         target_items: Number of target items.
-        features: Public features; None without metadata.
+        features: Public features; None if there are too few.
         settings: Choices of the fit.
         noises: Noise multipliers of sums 1, 2a, 2b and 3; zeros without noise.
         sums_for_many: Whether the sums for very many people may be chosen.

@@ -109,7 +109,7 @@ def release_stars(
     Args:
         ratings: All ratings, in memory or stored.
         sides: Context and target items.
-        features: Public features; None without metadata.
+        features: Public features; None if there are too few.
         noises: Noise multipliers of the three events; zeros without noise.
         people: Noisy number of people, from sum 1 of lists (`sums/counts.py`).
     """
@@ -157,7 +157,7 @@ def _combine_tables(
     Args:
         tables: Number of the event (0 to 2) to the table (items + 1, 2) that was drawn for it.
         noises: Noise multipliers of the three events.
-        features: (items, f) public features; None without metadata.
+        features: (items, f) public features; None if there are too few.
     """
     noise = combined_noise([noises[event] for event in tables])
     mean = np.zeros_like(tables[0])

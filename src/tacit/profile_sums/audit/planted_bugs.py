@@ -1,7 +1,7 @@
 """Faulty steps of a fit, which the audit has to catch.
 
-Each function or constant in this file that a `PlantedBug` names is wrong on purpose. The numbers of
-sums are those of the package `profile_sums.sums`.
+Each function or constant in this file that a `PlantedBug` plants is wrong on purpose. The numbers
+of sums are those of the package `profile_sums.sums`.
 """
 
 from __future__ import annotations
@@ -402,7 +402,7 @@ BUGS = (
     PlantedBug("each row clipped, not the person's table", replace_item_sum(clip_each_row)),
     PlantedBug("two sums with one charge", replace_item_sum(clip_mean_row_apart)),
     PlantedBug("tastes around the true mean", TASTES_AROUND_TRUE_MEAN),
-    PlantedBug("half the noise off the diagonal", HALF_SIGMA_BESIDE),
+    PlantedBug("half the noise variance off the diagonal", HALF_SIGMA_BESIDE),
     PlantedBug("popular items by true counts", TOP_ITEMS_BY_TRUE_COUNTS, world=_TOP_ITEMS),
     PlantedBug("items damped by true counts", DAMPED_BY_TRUE_COUNTS),
     PlantedBug("coins of one generator for all", replace_item_sum(drop_halves_by_one_generator)),

@@ -29,7 +29,7 @@ from tacit.profile_sums.settings import Mode, Settings
 EPSILON, DELTA = 1.0, 1e-6
 """Claim of the audited fits."""
 ITEMS, GENRES = 20, 5
-"""Number of items, and number of genres that items, but for the rare one, name first."""
+"""Number of items, and number of different first genres that they have, without the rare item."""
 _ANSWERED_PEOPLE = 400
 """Number of people that sum 1 releases, set by the auditor."""
 _ANSWERED_MANY_PEOPLE = 20_000
