@@ -1,7 +1,8 @@
 """Consent: features and lists learned without noise from people who agreed not to be protected.
 
-Who        a set of people chosen without other people's data: whom the service asks, and who
-           agrees, is decided by their own data, public values, releases and their own lists.
+Who        a set of people that does not depend on other people's data: whether the service asks a
+           person, and whether they agree, is decided by that person's own data, public values,
+           releases and the person's own lists.
 Guarantee  none for these people: their likes can be read out of the model file. For people who
            never agreed the guarantee is unchanged: two inputs that differ in one of them have the
            same set, so everything made from the set is a constant in the proof.

@@ -248,8 +248,8 @@ def read_history(
         ids: Ids of the model's items.
 
     Raises:
-        DataError: The history is something else, a rating is off the scale, or an id is of another
-            type than the model's.
+        DataError: The history is something else, a rating is off the scale, or all ids are of
+            another type than the model's.
     """
     is_frame = hasattr(history, "columns")
     if is_frame or isinstance(history, str | Mapping) or not isinstance(history, Iterable):

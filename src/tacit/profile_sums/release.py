@@ -2,7 +2,7 @@
 
 Sums         1: counts of items; 2a: the second moment of tastes; 2b: products of features and
              tastes, which give the directions of taste; 3: the tastes of items. Each is in a file
-             of `sums`, with pairs of likes, which share the event of sum 3.
+             of `sums`; so are pairs of likes, which share the event of sum 3.
 Source       Gaussian differential privacy: Dong, Roth, Su (2022); discrete noise: Canonne, Kamath,
              Steinke (NeurIPS 2020).
 Runs at      the platform.

@@ -32,7 +32,7 @@ Dice = Callable[[ItemId], Draw]
 """Makes the `Draw` of one item, which starts with the item's first draw."""
 
 _PURPOSE = b"tacit standard scheme 2\0"
-"""What the secret is used for: another use of one secret gives another key."""
+"""Name of this use of the secret, so that another use of the same secret has another key."""
 
 
 def secret_dice(secret: bytes) -> Dice:

@@ -32,8 +32,8 @@ from tacit.designs.standard_scheme.messages import (
 )
 
 CAP = 950_000
-"""Largest chance to show an item, in parts per million. It is below 1 for every value, so that an
-item that is known to be rated and is not shown proves no value."""
+"""Largest chance to show an item, in parts per million. No value has chance 1, so that an item that
+is known to be rated and is not shown proves no value."""
 FLOOR = 20_000
 """Smallest chance to show an item, in parts per million. If the chance would be smaller for any
 value, it is 0 for all values: no device then decides whether to show the item."""

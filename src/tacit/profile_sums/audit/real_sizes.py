@@ -122,12 +122,15 @@ def _answer_many_directions(seed: int, items: int, *, pairs: bool) -> Answer:
     presence = int(_ANSWERED_PEOPLE * Settings().presence / 2.0**-12)  # steps of sum 1
 
     def enlarge(call: SamplerCall) -> NDArray[np.int64]:
-        """Return the answer with many people in sum 1, and 50 times larger in sums by features."""
+        """Answer as `answer` does, but with many people in sum 1.
+
+        Answers other than sums by items are enlarged 50 times.
+        """
         answered = answer(call)
         shape = call.values.shape
         if shape == (items + 1, 1):  # the first sum
             answered[-1] = presence
-        # Sums by items have more rows than sums by features; only the latter are enlarged.
+        # A sum by items has more rows than one by features; a Gram matrix comes in vectors.
         is_sum_of_items = len(shape) == 2 and shape[0] > 2 * FEATURES
         return answered if is_sum_of_items else answered * 50
 
