@@ -84,7 +84,7 @@ class CampaignSettings:
 
     campaign: str = setting(
         "the campaign, a file of `Campaign.encode()`",
-        refused="one without noise, by pairs that people rated, or of too many places",
+        refused="one without noise, one that names pairs of rated items, or one of too many places",
     )
     items: str = setting(
         "its catalogue, a JSON file: item ids in their order", refused="another catalogue"
