@@ -153,8 +153,8 @@ class GDPAccountant(Accountant):
         if type(event) not in PRICES_BY_ZCDP:
             return explain_unknown_event("GDP", event)
         return (
-            f"The GDP accountant takes Gaussian noise alone, not {type(event).__name__}. The zCDP "
-            "accountant prices both together."
+            "The GDP accountant takes Gaussian noise alone, and this "
+            f"{type(event).__name__} has none. The zCDP accountant prices both together."
         )
 
 
