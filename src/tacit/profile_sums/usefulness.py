@@ -58,7 +58,7 @@ class Usefulness:
 
     @property
     def people_missing(self) -> int:
-        """Number of further people with whom lists are expected to beat popularity; 0: enough."""
+        """Number of further people up to `needed`; 0 if lists are expected to beat popularity."""
         if self.is_above_noise:
             return 0
         return max(0, math.ceil(self.needed - self.people))
