@@ -50,7 +50,7 @@ class _Change:
     """When its request is answered with a problem, whether the change is committed or not; infinity
     where there is no deadline."""
     commit_at: float
-    """When the commit of its group starts, if the change is the first of the group."""
+    """When the commit of its group starts at the earliest, if the change is the group's first."""
     outcome: asyncio.Future[Release]
     """The release, once it is committed; or the error because of which it is not."""
 

@@ -110,7 +110,8 @@ def read_tenant(folder: Path) -> str:
     tenant = read_toml(folder).get("tenant")
     if not isinstance(tenant, str) or not NAME.fullmatch(tenant):
         raise ConfigError(
-            f'{folder / TOML}: names no valid tenant, as in  tenant = "shop"  (a-z, 0-9, _, -).'
+            f'{folder / TOML}: names no valid tenant, as in  tenant = "shop"  (1 to 64 of a-z, '
+            "0-9, _ and -, and a letter or a digit first)."
         )
     return tenant
 
@@ -128,7 +129,8 @@ def _read_sections(
         if noun in ("tenant", SECTION):
             continue
         if noun not in kinds or not isinstance(tables, dict):
-            raise ConfigError(f"{path}: '{noun}' is no section. There are: {', '.join(kinds)}.")
+            sections = ", ".join((*kinds, SECTION))
+            raise ConfigError(f"{path}: '{noun}' is no section. There are: {sections}.")
         kind = kinds[noun]()
         for name, values in _read_named_tables(path, noun, tables):
             yield f"{noun}/{name}", kind, Section(tenant, name, folder, values)
@@ -151,5 +153,8 @@ def _read_named_tables(
         if not isinstance(values, dict):
             raise ConfigError(f"{path}: put '{name}' into a table [{noun}.NAME].")
         if not NAME.fullmatch(name):
-            raise ConfigError(f"{path}: a name in [{noun}.NAME] is of a-z, 0-9, _ and -.")
+            raise ConfigError(
+                f"{path}: a name in [{noun}.NAME] is of a-z, 0-9, _ and -, has 64 characters at "
+                "most, and begins with a letter or a digit."
+            )
         yield name, values

@@ -47,7 +47,8 @@ requests come nowhere near it."""
 _MOST_STATE_NAME = 128
 """Most characters of a state's name in the ledger, with the tenant's name."""
 _DIGEST_DIGITS = 40
-"""Hexadecimal digits of a digest in a state's name: 160 bits, so that no two digests are equal."""
+"""Hexadecimal digits of a digest in a state's name: 160 bits, so that two names do not get the same
+digest by chance."""
 _WORD_BYTES = 8
 """Bytes of one word of `Source.words`."""
 _TOO_LARGE = "The answer to this is too large to be stored. Ask for less."

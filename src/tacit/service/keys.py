@@ -34,7 +34,7 @@ LONGEST_CUSTOMER_ID = 256
 _PSEUDONYM = re.compile(rf"{CUSTOMER_PREFIX}[0-9a-f]{{40}}")
 """A pseudonym that `KeyRing.person_name` makes."""
 _KEY_OF_FILE = re.compile(r"tacit_([a-z0-9][a-z0-9_-]{0,63})\.([0-9a-f]{64})")
-"""A key in the keys' file: its name, and its secret part in hexadecimal digits."""
+"""A key whose hash is in the keys' file: its name, and its secret part in hexadecimal digits."""
 _PERSON_PREFIX = "tacit_person_"
 """First characters of a person's key, before their name."""
 _SECRET_BYTES = 32

@@ -139,7 +139,8 @@ class Middleware:
     def _admit(self, scope: Scope) -> Caller:
         """Find the caller of a request, and count the request against the caller's rate.
 
-        Requests for LIVENESS_PATH are neither counted nor refused because too many requests wait.
+        Requests for LIVENESS_PATH are not counted, and are admitted even if too many requests wait.
+        A request with a malformed header Authorization is refused without being counted.
 
         Raises:
             Problem: Status 401, the key is unknown or malformed; 429, this caller sent too many

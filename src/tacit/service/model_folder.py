@@ -61,7 +61,8 @@ def _make_first_settings(stem: str, item_word: str) -> str:
     """Make the text of tacit.toml for one model, which is named after the stem of its file.
 
     In the name, capital letters become small ones, and then each run of other characters than a-z,
-    0-9, _ and - becomes a hyphen.
+    0-9, _ and - becomes a hyphen. Hyphens and _ at its ends are removed. If nothing is left, the
+    name is "model".
     """
     name = re.sub(r"[^a-z0-9_-]+", "-", stem.lower()).strip("-_") or "model"
     return f"""# What is served. Each setting: docs/settings.md.

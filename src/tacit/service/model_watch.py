@@ -34,7 +34,7 @@ class ModelWatch:
                 self._stamps[address] = served.stamps
 
     def reload_changed_models(self, report_fault: Callable[[BaseException], None]) -> list[str]:
-        """Read the model files that changed since the last call, and serve the new models.
+        """Read the models whose files changed since the last call, and serve those that differ.
 
         Args:
             report_fault: Called with the error of a model file or a table of cold items that cannot

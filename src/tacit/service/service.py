@@ -50,6 +50,7 @@ class Service:
         Raises:
             ConfigError: The folder cannot be served.
             TacitError: A file of the folder or the ledger cannot be used.
+            OSError: The keys' file cannot be read, or the secret's file cannot be made.
         """
         deployment = Deployment.read(settings.folder, kinds)
         keys = KeyRing(settings.keys, read_secret(settings.secret), deployment.tenant)

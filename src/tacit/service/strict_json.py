@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 MOST_LEVELS = 32
 """Most levels of nested lists and objects."""
-MOST_DIGITS = 300
+MOST_NUMBER_CHARACTERS = 300
 """Most characters of a number."""
 MOST_CHARACTERS = 4096
 """Most characters of a text."""
@@ -130,8 +130,8 @@ def _parse_number(digits: str) -> float:
 
 def _check_length(digits: str) -> None:
     """Check the number of characters of a number before it is parsed, which could take long."""
-    if len(digits) > MOST_DIGITS:
-        raise RefusedContent(f"a number has at most {MOST_DIGITS} digits")
+    if len(digits) > MOST_NUMBER_CHARACTERS:
+        raise RefusedContent(f"a number has at most {MOST_NUMBER_CHARACTERS} characters")
 
 
 def _check_texts_and_depth(value: Any) -> None:

@@ -184,7 +184,8 @@ def compute_x_sim(extension: Extension, starts: Numbers, engine: Engine) -> Floa
         engine: Follows the paths.
 
     Returns:
-        (len(starts), n_target) X-SIM; NaN where no meta-path joins the two items.
+        (len(starts), n_target) X-SIM; NaN where no meta-path of certainty above 0 joins the two
+        items.
     """
     x_sim = np.full((len(starts), len(extension.targets)), np.nan)
     layers = extension.layers

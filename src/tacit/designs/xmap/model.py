@@ -159,7 +159,7 @@ class XMap(base.ItemRecommender):
         people_and_items = catalogue_of(ratings_of_domains)
         self.sound_ = self.published_ = None
         if hasattr(self, "item_ids_"):
-            del self.item_ids_  # a fit that fails leaves no fitted model
+            del self.item_ids_  # a fit that fails from here on leaves no fitted model
         if settings.variant == "sound":
             lists = make_sound_lists(settings)
             lists.is_clone = self.is_clone

@@ -25,7 +25,8 @@ Floats = NDArray[np.float64]
 VOTERS_OF_AN_ITEM = 200
 """Largest number of items that vote for one target item."""
 _TIE_WEIGHT = 1e-6
-"""Weight of popularity in a score. It is so small that it only orders items with equal votes."""
+"""Weight of popularity in a score. It is so small that it only orders items whose votes are equal
+or differ by less than this."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,8 @@ class CountTable:
     """The release of sum 1 as it was drawn."""
 
     values: Floats
-    """(context items + target items + 1,) noisy sums, the number of people last."""
+    """(context items + target items + 1,) noisy sums. The last one is the number of people times
+    `Settings.presence`."""
     context_items: int
     """Number of entries of context items; 0 in one domain, where they have none of their own."""
     deviation: float
@@ -50,7 +51,7 @@ class CountTable:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Shares of sum 1: its release divided by the noisy number of people. Some may be negative."""
+    """Shares of sum 1, made from its release by `make_counts`. Some may be negative."""
 
     context: Floats
     """(context items,) mean over people of w / |w|, with w the weights of their context items (1 if
@@ -144,9 +145,10 @@ def release_count_table(
 
 
 def make_counts(table: CountTable, settings: Settings) -> Counts:
-    """Divide the released sum by the noisy number of people: post-processing.
+    """Divide the released sum by the noisy number of people, and by `norm_of_items`.
 
-    A smaller number of people than 50 (without noise, than 1) is replaced by 50 (1).
+    This is post-processing. A smaller number of people than 50 (without noise, than 1) is replaced
+    by 50 (1).
     """
     noisy_people = float(table.values[-1]) / settings.presence
     fewest = FEWEST_PEOPLE if table.deviation else 1

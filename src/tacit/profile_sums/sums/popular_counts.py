@@ -134,7 +134,7 @@ def merge_popular_counts(counts: Counts, table: PopularTable) -> Floats:
         in the head:  share = m / 4 + 3 c / 4
         outside:      share = m + min(0, least share in the head - largest m outside - d)
 
-    Items outside the head thus rank below all items of the head.
+    An item outside the head thus never ranks above an item of the head.
     """
     first_weight = _WEIGHT_OF_FIRST_COUNTS
     head = table.head

@@ -85,7 +85,8 @@ def release_directions(
 
     U_k (f, k) are the left singular vectors of the transposed sum whose singular values exceed
     `settings.edge` times the largest singular value of noise alone. That is about 2 sqrt(f) times
-    the standard deviation of the noise. k is at least 2, and at most `settings.directions`.
+    the standard deviation of the noise. k is at least 2, unless f or `settings.directions`, which
+    it never exceeds, is 1.
 
     Args:
         people: Everybody's profile.

@@ -83,7 +83,7 @@ def contributed_head_rows(rows: StarRows, head: Ints, items: int, share: float) 
         items: Number of items of the tables.
         share: Share of the head in a usual person's ratings; their row then has about norm 1.
     """
-    # A place of -1 is the last entry here, which is -1, too.
+    # A place of -1 reads the last entry of this array, which is -1, too.
     head_place_of = places_among(head, items + 1)
     for start in range(0, len(rows.offsets) - 1, PEOPLE_PER_BLOCK):
         offsets = rows.offsets[start : start + PEOPLE_PER_BLOCK + 1]

@@ -67,7 +67,7 @@ class StarMeans:
     """(items,) mean of an item's stars above the rater's own mean."""
     counts: Floats
     """(items,) estimated sums of the weights 1 / sqrt(n) of an item's ratings; at least 1, and at
-    least the standard deviation of the noise."""
+    least the standard deviation of the noise in an entry of the released table."""
     people: float
     """Noisy number of people with ratings, above 0."""
     few: bool
@@ -206,8 +206,8 @@ def _shrunk_effects(
         b       = (D' diag(n^2 / q) D + I / w)^-1 D' (n sums / q)
         effects = D b + v n / q (sums - n D b), clipped to -4 .. 4
 
-    An item with few ratings has nearly the effect predicted from its features; if these are noise,
-    too, it has nearly 0. Without noise q has no term 0.1 n.
+    An item with few ratings has nearly the effect predicted from its features. If there is too
+    little signal for the features, too, this effect is near 0. Without noise q has no term 0.1 n.
 
     Args:
         sums: (items,) noisy sums of stars above the raters' means, by weight.

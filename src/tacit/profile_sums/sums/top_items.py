@@ -185,7 +185,7 @@ def release_top_items(
     Args:
         people: Everybody's profile.
         counts: The release of sum 1; of equally popular items the lower number comes first.
-        size: Number of items in each head.
+        size: Number of items in each head; all items are in it if there are fewer.
         noises: Noise multipliers of sums 2a, 2b and 3; zeros without noise.
     """
     context = np.argsort(-counts.context, kind="stable")[:size].astype(np.int64)

@@ -24,7 +24,7 @@ from tacit.designs.pdap.vendor import Vendor
 from tacit.randomness import Source, secure
 
 EPSILON = 1.0
-"""Epsilon that is claimed for one visit."""
+"""Epsilon that is claimed for one context."""
 PEERS = 3
 """Number of neighbours that combine the bytes that they receive."""
 

@@ -116,11 +116,11 @@ def report_chances(
 
 
 def largest_loss(campaign: Campaign, unit: str) -> float:
-    """Compute the largest exact epsilon of a report over all neighbours and several secrets.
+    """Compute the largest exact epsilon of a report over all neighbours and the secrets tried.
 
-    In general, neighbours rated all four items and differ by the unit; three secrets are tried. If
-    devices name pairs of rated items, only the stars are protected: neighbours are any two
-    histories with the same two or more rated items, and one secret is tried.
+    In general, neighbours rated all four items and differ by the unit; the secrets of
+    `choose_secrets` are tried. If devices name pairs of rated items, only the stars are protected:
+    neighbours are any two histories with the same two or more rated items, and one secret is tried.
     """
     losses = [0.0]
     if campaign.names_pair:
@@ -139,7 +139,10 @@ def largest_loss(campaign: Campaign, unit: str) -> float:
 
 
 def choose_secrets(campaign: Campaign) -> list[bytes]:
-    """Choose three of SECRETS; the last is the one whose questions cover the most items."""
+    """Choose the first two of SECRETS, and one of those whose questions cover the most items.
+
+    The last one may be one of the first two.
+    """
 
     def count_items_asked(secret: bytes) -> int:
         """Count the distinct items in the questions to a device with this secret."""

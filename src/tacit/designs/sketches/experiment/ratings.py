@@ -322,8 +322,8 @@ def _describe_needed(need: Row, items: int, people: int, rated: int) -> str:
         measured = "No population that was tried gave lists within 5 % of those of an infinite one."
     else:
         measured = (
-            f"With {users_near:,.0f} or more people like these, lists are within 5 % of those of "
-            "an infinite population."
+            f"With {users_near:,.0f} people like these, and with every larger number that was "
+            "tried, lists are within 5 % of those of an infinite population."
         )
     return (
         f"At epsilon {need['epsilon']:g}, if each person rated {rated} items and questions are "
@@ -393,17 +393,17 @@ def hit_chances(campaign: Campaign, likes: sparse.csr_array) -> Floats:
     liked_items = np.diff(likes.indptr).astype(np.int64)  # (people,)
     cap = campaign.likes_cap
     used_items = liked_items if cap is None else np.minimum(liked_items, cap)
-    # (people,) chance that at least one of the set's other places has a used like
+    # (people,) chance of a yes if no like of the item is used: then another place has a used like
     log_chance_of_none = hypergeom.logpmf(
         0, campaign.modulus - 1, used_items, campaign.set_size - 1
     )
     other_hit = -np.expm1(np.minimum(log_chance_of_none, 0))  # never negative by rounding
-    # (people,) chance that a like of the item itself is used, and no other place has a used like
+    # (people,) what liking the item itself adds to this chance: if that like is used, it is 1
     used_share = used_items / np.maximum(liked_items, 1)
-    only_hit = used_share * (1 - other_hit)
+    added_by_like = used_share * (1 - other_hit)
     is_like = likes.T.astype(bool).astype(np.float64)  # (items, people)
     people = len(liked_items)
-    chances: Floats = other_hit.mean() + np.asarray(is_like @ only_hit) / people
+    chances: Floats = other_hit.mean() + np.asarray(is_like @ added_by_like) / people
     return chances
 
 

@@ -58,7 +58,7 @@ def simulate(
         users: Numbers of people, each 1 or more; duplicates are left out.
         seed: Seed of the true clusters, the people, the questions and the noise.
         blocks: Who likes what; None for `synthetic_worlds.example_blocks(2)`.
-        unit: What epsilon protects: one of UNITS.
+        unit: What epsilon protects: one of `messages.UNITS`.
 
     Returns:
         A row of JSON values for each number of people, ascending: the setting, `accuracy` (the
@@ -154,8 +154,8 @@ def _learn_labels(
 def choose_named_pairs(likes: Likes, items: int, generator: np.random.Generator) -> Ints:
     """Choose the two rated items that each person names, all pairs equally likely: (people, 2).
 
-    `draw` lists the rated items of a person in random order, so the first two are chosen. If all
-    items are rated, they are listed in ascending order, and the pair is drawn here.
+    `draw_likes` lists the rated items of a person in random order, so the first two are chosen. If
+    all items are rated, their order may not be random, and the pair is drawn here.
 
     Args:
         likes: The items that people rated, two or more each.
