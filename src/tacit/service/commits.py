@@ -5,8 +5,8 @@ much processor time as several changes take. So the event loop gathers a group o
 and one thread hands the group to the ledger. A change is confirmed only after the commit that holds
 it.
 
-A change waits only while other changes are expected. This is decided by the times at which earlier
-changes came, never by who sent them or what they hold.
+Apart from the commits before its own, a change waits only while other changes are expected. This is
+decided by the times at which earlier changes came, never by who sent them or what they hold.
 """
 
 from __future__ import annotations

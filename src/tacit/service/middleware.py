@@ -33,7 +33,7 @@ LIVENESS_PATH = "/healthz"
 """Path that is answered even when too many requests wait, so that a monitor does not take a busy
 process for a dead one."""
 _RAW_HEADERS = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
-"""The common headers of all answers, in ASGI's form."""
+"""The headers that all answers of `Middleware` have, in ASGI's form."""
 
 
 class Middleware:

@@ -219,7 +219,7 @@ class Operation(APIRoute):
 
 
 def _is_clean_text(value: Any) -> bool:
-    """Return False for a text that `check_text` refuses or whose bytes are not UTF-8, else True."""
+    """Return False for a text that `check_text` refuses or that has `_NOT_UTF_8`, else True."""
     if not isinstance(value, str):
         return True
     try:

@@ -1,7 +1,7 @@
-"""A check that the packages of the service are installed.
+"""A check that the extra `service` is installed, by two of its packages.
 
-It runs when this file is imported, before any other file of the service. A missing package is then
-reported as MissingExtra, which says how to install it, and not as an ImportError.
+It runs when this file is imported, before any other file of the service. If one of the two is
+missing, that is reported as MissingExtra, which says how to install it, and not as an ImportError.
 """
 
 from importlib.util import find_spec

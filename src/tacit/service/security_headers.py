@@ -15,4 +15,5 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-"""Values of these headers. An answer has each of them, unless it sets the header itself."""
+"""Values of these headers. An answer of `Middleware` has each of them, unless it sets the header
+itself."""

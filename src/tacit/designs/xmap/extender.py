@@ -55,7 +55,7 @@ class Extension:
     target: DomainLayers
     """Layers of the target domain."""
     stages: tuple[Stage, ...]
-    """(5) the edges from each layer to the next, in the order of `layers`."""
+    """(5,) the edges from each layer to the next, in the order of `layers`."""
     targets: Numbers
     """(n_target,) sorted numbers of all items of the target domain."""
 

@@ -48,10 +48,10 @@ def replacement_loss(epsilon: float, candidates: int, change: float = SPREAD) ->
 
 
 def concentrated_composition(replacements: int, epsilon: float, delta: float) -> float:
-    """Epsilon at delta of n replacements, all of which one person can change, composed in zCDP.
+    """Bound of epsilon at delta for n replacements that one person can all change, by zCDP.
 
-    The exponential mechanism has bounded range, so rho = n epsilon^2 / 8. This is converted to an
-    epsilon at delta.
+    The exponential mechanism has bounded range, so n draws are rho-zCDP with rho = n epsilon^2 / 8.
+    This is converted to an epsilon at delta.
 
     Args:
         replacements: n.

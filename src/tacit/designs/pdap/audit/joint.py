@@ -355,9 +355,9 @@ def unlearned_visit_claim() -> AuditedClaim:
     numbers move, so most samples are drawn for the constant.
     """
     _, rows, visit = PAIRS[0]
-    few_numbers = make_setting(degree=0)
+    constant_only = make_setting(degree=0)
     other = unlearn_visit(rows, visit)
-    checks = [_check_stream("the constant alone", few_numbers, rows, other, sample_divisor=5)]
+    checks = [_check_stream("the constant alone", constant_only, rows, other, sample_divisor=5)]
     for pair, rows, visit in PAIRS:
         other = unlearn_visit(rows, visit)
         checks.append(_check_stream(pair, make_setting(), rows, other, _LARGEST_DIVISOR))
@@ -373,11 +373,17 @@ def replaced_log_row_claim() -> AuditedClaim:
     """
     other = LOG.copy()
     other[1] = [_LEFT, 0, 1, 0.0]
-    few_numbers = make_setting(epsilon=LARGE_EPSILON / 2, degree=0)
+    constant_only = make_setting(epsilon=LARGE_EPSILON / 2, degree=0)
     all_features = make_setting(epsilon=LARGE_EPSILON / 2)
     checks = (
         _check_stream(
-            "another row", few_numbers, LOG, other, sample_divisor=5, changes=2, run_stream=run_log
+            "another row",
+            constant_only,
+            LOG,
+            other,
+            sample_divisor=5,
+            changes=2,
+            run_stream=run_log,
         ),
         _check_stream(
             "all features",
@@ -402,10 +408,10 @@ def replaced_visit_claim() -> AuditedClaim:
     """
     rows = stream((_LEFT, 0, 1.0), (_RIGHT, 1, 0.0))
     other = replace_visit(rows, 0, _RIGHT, 0.0)
-    few_numbers = make_setting(epsilon=LARGE_EPSILON / 2, degree=0)
+    constant_only = make_setting(epsilon=LARGE_EPSILON / 2, degree=0)
     all_features = make_setting(epsilon=LARGE_EPSILON / 2)
     checks = (
-        _check_stream("another visitor", few_numbers, rows, other, sample_divisor=5, changes=2),
+        _check_stream("another visitor", constant_only, rows, other, sample_divisor=5, changes=2),
         _check_stream(
             "all features", all_features, rows, other, sample_divisor=_LARGEST_DIVISOR, changes=2
         ),

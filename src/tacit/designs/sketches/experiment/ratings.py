@@ -130,6 +130,9 @@ def evaluate_ratings(
     finite_epsilons = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
     needed = [_people_needed(epsilon, plans[epsilon], rows) for epsilon in finite_epsilons]
     people = ratings.n_users
+    sentences = []
+    for epsilon, need in zip(finite_epsilons, needed, strict=True):
+        sentences.append(_describe_needed(need, plans[epsilon], people))
     return {
         "items": items,
         "people": people,
@@ -139,7 +142,7 @@ def evaluate_ratings(
         "rows": rows,
         "needed": needed,
         "points": _average_over_seeds(rows),
-        "sentences": [_describe_needed(need, items, people, rated) for need in needed],
+        "sentences": sentences,
     }
 
 
@@ -280,7 +283,8 @@ def _people_needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
 
     Returns:
         `epsilon`: the argument.
-        `lower_bound`: least number of people for any learner whose questions are fixed beforehand.
+        `lower_bound`: with fewer people than this, no learner whose questions are fixed beforehand
+            gets all labels right with the plan's chance, 1 - `Plan.eta`.
         `users_clt`: the number of people with whom, as the planner computes, all labels are right
             in its assumed world.
         `users_near`: the smallest measured population such that its NDCG@10, and that of all larger
@@ -306,18 +310,17 @@ def _people_needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
     }
 
 
-def _describe_needed(need: Row, items: int, people: int, rated: int) -> str:
+def _describe_needed(need: Row, planned: Plan, people: int) -> str:
     """Describe a row of `_people_needed` in sentences.
 
     Args:
         need: The row.
-        items: Number of items of the ratings.
+        planned: The plan for its epsilon.
         people: Number of people of the ratings.
-        rated: Number of items that a person is assumed to have rated.
     """
     users_near = need["users_near"]
     lower_bound = math.ceil(need["lower_bound"])
-    planned = float(f"{need['users_clt']:.2g}")
+    planned_users = float(f"{need['users_clt']:.2g}")
     if users_near is None:
         measured = "No population that was tried gave lists within 5 % of those of an infinite one."
     else:
@@ -326,10 +329,11 @@ def _describe_needed(need: Row, items: int, people: int, rated: int) -> str:
             "tried, lists are within 5 % of those of an infinite population."
         )
     return (
-        f"At epsilon {need['epsilon']:g}, if each person rated {rated} items and questions are "
-        f"fixed beforehand, nobody can put all of {items:,} items into their clusters with fewer "
-        f"than {lower_bound:,} people; the planner says about {planned:,.0f} for this design. "
-        f"These ratings have {people:,} people. {measured}"
+        f"At epsilon {need['epsilon']:g}, if each person rated {planned.rated} items and questions "
+        f"are fixed beforehand, nobody can put all of {planned.items:,} items into their clusters, "
+        f"with a chance of {1 - planned.eta:.0%}, from fewer than {lower_bound:,} people; the "
+        f"planner says about {planned_users:,.0f} for this design. These ratings have {people:,} "
+        f"people. {measured}"
     )
 
 
