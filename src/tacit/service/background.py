@@ -10,7 +10,10 @@ from typing import Any
 
 @asynccontextmanager
 async def run_in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run a coroutine while the block runs, and cancel it when the block ends."""
+    """Run a coroutine while the block runs, and cancel it when the block ends.
+
+    If the coroutine failed before, its error is raised when the block ends.
+    """
     task = asyncio.create_task(work)
     try:
         yield

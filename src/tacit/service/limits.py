@@ -57,8 +57,11 @@ class RateLimits:
     def per_day(cls, changes: int, clock: Callable[[], float] = time.monotonic) -> RateLimits:
         """Make limits on changes that cost no budget, with a bucket for each person.
 
+        A bucket that is empty is full again after a day. In one day a person can thus make up to
+        twice `changes`: those of a full bucket, and those that return.
+
         Args:
-            changes: Number of these changes that one person may make in a day.
+            changes: Number of these changes that one person may make at once, and a day on average.
             clock: Monotonic clock, in seconds.
         """
         sentence = (
@@ -129,7 +132,7 @@ class VisitorLimits:
     A name counts once, as long as it is one of the MOST_BUCKETS names that came last.
 
     Args:
-        per_hour: Number of new names from one network in an hour.
+        per_hour: Number of new names from one network at once, and an hour on average.
         clock: Monotonic clock, in seconds.
     """
 

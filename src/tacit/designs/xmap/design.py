@@ -42,8 +42,8 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     if variant == "published":
         raise ConfigError(
             "The card of the published variant counts what a fitted model has drawn. Run  "
-            "tacit fit xmap RATINGS --variant published -o m.tacit  and then  "
-            "tacit guarantee m.tacit"
+            "tacit fit xmap RATINGS --target DOMAIN --variant published --epsilon "
+            f"{epsilon:g} -o m.tacit  and then  tacit guarantee m.tacit"
         )
     if math.isinf(epsilon):
         return (card_without_noise("sound"),)

@@ -64,7 +64,7 @@ class XMap(base.ItemRecommender):
 
     Parameters of the sound variant only, as in `Private`:
 
-    features         names of public item metadata to use
+    features         names of public item metadata to use; None for the usual ones
     stars            whether means of stars are released too, for `predict`
     """
 

@@ -68,7 +68,7 @@ class Settings:
     pnsa: Pnsa = "printed"
     """Published variant: reading of PNSA."""
     features: Sequence[str] | None = None
-    """Sound variant: names of public item metadata to use."""
+    """Sound variant: names of public item metadata; None: the usual ones, as in `Private`."""
     stars: bool = False
     """Sound variant: whether means of stars are released too."""
 
