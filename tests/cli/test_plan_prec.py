@@ -100,7 +100,7 @@ def test_the_least_epsilon_for_a_loss(tacit):
     ("loss", "sentence"),
     [
         (8, "there is little trade-off"),
-        (8, "Nobody can go below 0.0827 (Lemma 8 decides), a factor of 6.35 less"),
+        (8, "No algorithm can go below 0.0827 (Lemma 8 decides), a factor of 6.35 less"),
         (3, "p-REC is proven to have at most 7.5 and has no setting that lowers it"),
         (0.5, "No algorithm, private or not, has only 0.5"),
         (600, "have no more disliked ones than this: epsilon is 0"),

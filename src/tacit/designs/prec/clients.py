@@ -44,8 +44,8 @@ class JoinedClient:
     slot: int
     """Number of this client within the block, 0 to 63."""
     gate: GateRun | None
-    """The client's gate; None in runs without gates. Its noisy threshold is secret: it is written
-    to the run's file and nowhere else."""
+    """The client's gate; None in runs without gates. Its noisy threshold is secret: it is saved
+    with the run and written nowhere else."""
     joined_round: int | None = None
     """See `Transcript.joined_round`."""
     entries: list[Entry] = field(default_factory=list)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DELTA = "Probability that the bound of epsilon fails, such as 1e-6."
 DIVERSITY = "Largest number of rounds in which the client likes several objects."
 RADIUS = "Largest number of a peer's votes for objects that the client dislikes."
-TOGETHER = "Number of clients that epsilon is for, together."
+TOGETHER = "Number of clients; epsilon is for what they see together."
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PlanSettings:
         default=None,
     )
     loss: float | None = option(
-        "Number of disliked recommendations that are allowed: print the least epsilon for it.",
+        "Number of disliked recommendations that are allowed: print the epsilon proven for it.",
         default=None,
         least=0,
     )
@@ -75,8 +75,8 @@ def plan(settings: PlanSettings, run: Run) -> Result:
 
     With a gate the epsilon holds for any votes, with the gate's own epsilon and delta on top.
     Without one it holds if enough voters agree with the client throughout, which nobody can check.
-    With --epsilon, computes how many peers this epsilon needs. With --loss, computes the least
-    epsilon for a number of disliked recommendations, and lower bounds for any algorithm.
+    With --epsilon, computes how many peers this epsilon needs. With --loss, computes the epsilon
+    that is proven for a number of disliked recommendations, and lower bounds for any algorithm.
     """
     from tacit.designs.prec import planner
 
@@ -203,7 +203,7 @@ def loss_sentences(planned: Mapping[str, Any]) -> str:
         return f"{text}No lower bound is above 0 at this loss."
     largest_bound = epsilon / planned["gap"]
     return (
-        f"{text}Nobody can go below {largest_bound:.3g} ({planned['decides']} decides), "
+        f"{text}No algorithm can go below {largest_bound:.3g} ({planned['decides']} decides), "
         f"a factor of {planned['gap']:.3g} less. That is the paper's main result: there is little "
         "trade-off, as the lower bound falls with the logarithm of the loss alone."
     )

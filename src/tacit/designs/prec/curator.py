@@ -165,6 +165,7 @@ class Curator(MechanismRun):
 
         Raises:
             ConfigError: The client has joined already.
+            DataError: The id is not valid.
             PrivacyError: The client has left, or as many have joined as the settings allow.
         """
         with self._take_turn():
@@ -175,6 +176,7 @@ class Curator(MechanismRun):
 
         Raises:
             ConfigError: No such client has joined.
+            DataError: The id is not valid.
         """
         with self._take_turn():
             client_id = read_id(client)
@@ -190,6 +192,7 @@ class Curator(MechanismRun):
 
         Raises:
             ConfigError: No round is open.
+            DataError: The id is not valid.
             PrivacyError: The client has had all `settings.rounds` recommendations, has left, was
                 replayed (`record_recommendation`), or is new although no further client may join.
         """
@@ -229,7 +232,7 @@ class Curator(MechanismRun):
         Raises:
             ConfigError: No round is open, the client has not joined, nothing was recommended to
                 them in this round, or they have answered already.
-            DataError: `liked` is neither True nor False.
+            DataError: The id is not valid, or `liked` is neither True nor False.
         """
         with self._take_turn():
             client_id = read_id(client)
@@ -309,7 +312,10 @@ class Curator(MechanismRun):
             joined_client.entries.append(entry)
 
     def state(self) -> RunState:
-        """Return the whole run as a frozen value, in which ids of voters who left are 0 or ""."""
+        """Return the whole run as it is saved, with 0 or "" for the ids of voters who left.
+
+        Its arrays are those of the run, not copies: later calls may change them.
+        """
         ids = self._voters.ids.copy()
         ids[~self._voters.present] = 0 if ids.dtype != object else ""
         clients = {}
@@ -345,6 +351,8 @@ class Curator(MechanismRun):
             state: A state with the settings and the number of this run.
 
         Raises:
+            DataError: A voter's id cannot be encoded as UTF-8.
+            IndexError: The state has no block of a client's number.
             ValueError: The state's gates have other parameters; its voters are not distinct, or two
                 clients share a slot; a client who has left is still there; there are more voters or
                 clients than the settings allow; or the number of clients who joined is not the one

@@ -27,7 +27,9 @@ class CardSettings:
         "client.",
         default=None,
     )
-    clients: int = option("Number of clients that epsilon is for, together.", default=1, least=1)
+    clients: int = option(
+        "Number of clients; epsilon is for what they see together.", default=1, least=1
+    )
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
 
 

@@ -118,7 +118,7 @@ def read_state(content: tuple[Mapping[str, Any], Arrays], path: str | Path) -> R
 
     Args:
         content: Header and arrays, as `container` reads them.
-        path: The file, or a name for the content, which errors state.
+        path: The file, or a name for the content; errors begin with it.
 
     Raises:
         ModelFileError: The content is not a run of p-REC, or its parts do not fit each other.

@@ -40,8 +40,8 @@ class PRec(Curator):
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return the guarantee cards of this run (`guarantees.cards`).
 
-        For the sound variant these are one for a client by themselves, one for `clients_together`
-        clients, and one for all `clients`.
+        For the sound variant with a finite epsilon these are one for a client by themselves, one
+        for `clients_together` clients, and one for all `clients`.
         """
         return guarantees.cards(self.settings, private=self.source.is_private)
 
@@ -129,7 +129,7 @@ class PRec(Curator):
 
         Args:
             content: Header and arrays, as `container` reads them.
-            path: The file, or a name for the content, which errors state.
+            path: The file, or a name for the content; errors begin with it.
             randomness: Source of the further draws.
             expected: Settings that the run must have, whose plan is then used; None for any.
 

@@ -39,7 +39,7 @@ PAPER_RESULTS = (
         "Theorem 6",
         "bound",
         f"tacit plan prec {_SIZES} --json",
-        "least loss of any algorithm, with its constants, beside p-REC's own bound",
+        "lower bound of any algorithm's loss, with its constants, beside p-REC's own bound",
         shows=("loss_lower_bound", "loss_bound"),
     ),
     PaperResult(
@@ -47,7 +47,7 @@ PAPER_RESULTS = (
         "bound",
         "tacit plan prec --objects 2 --rounds 1000000 --peers 50 --voters 300 --diversity 100 "
         "--loss 7.51 --json",
-        "least epsilon of any algorithm for a loss, with explicit constants, beside p-REC's",
+        "lower bounds of any algorithm's epsilon for a loss, with constants, beside p-REC's",
         shows=(
             "bounds[name=Lemma 8].epsilon",
             "bounds[name=Theorem 15].epsilon",

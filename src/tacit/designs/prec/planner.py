@@ -101,9 +101,9 @@ def promise_epsilon(
 def peers_needed(
     epsilon: float, *, objects: int, rounds: int, voters: int, diversity: int = 0, radius: int = 0
 ) -> int | None:
-    """Find the fewest peers with which the rounds of a run with a gate cost at most `epsilon` nats.
+    """Find the fewest peers at which `floor_epsilon` is at most `epsilon` nats.
 
-    The gate's own epsilon comes on top. The result is None if even `voters` peers are too few.
+    The gate's own epsilon comes on top. The result is None if it is more even at `voters` peers.
 
     Raises:
         ConfigError: A size is out of range.
@@ -240,8 +240,8 @@ def plan(
         diversity: Rounds in which the client may like several objects, D.
         radius: Votes of a peer on objects that the client dislikes, R.
         epsilon: Target in nats, for which `peers_needed` is computed; None for no target.
-        loss: Expected number of disliked recommendations that is allowed, for which the least
-            epsilon is found; None for no such number.
+        loss: Expected number of disliked recommendations that is allowed, for which the
+            proven epsilon is found; None for no such number.
         mode: Mode of the epsilon that is found for `loss`; None for the mode with the smaller
             epsilon.
 
@@ -257,7 +257,7 @@ def plan(
         `epsilon_lower_bound`: no algorithm that keeps `loss_bound` has a smaller epsilon.
         `epsilon_tight`: bound of Theorems 11 and 17, under the promise.
         `epsilon_paper`: the same bound in the paper's simpler form, which is looser.
-        `epsilon_proven`: for each mode, the smallest upper bound known.
+        `epsilon_proven`: for each mode, an upper bound: `floor_epsilon` or `promise_epsilon`.
         `epsilon_exact`: for each mode, `epsilon_proven` if it is the exact worst case, else None;
             None in place of the mapping if neither is exact.
         `epsilon_exact_reason`: why one or both are not exact; None if both are.
@@ -318,7 +318,7 @@ class LowerBound:
 
 @dataclass(frozen=True)
 class LossPlan:
-    """The least epsilon proven for p-REC at an allowed loss, and the lower bounds at this loss."""
+    """The epsilon proven for p-REC at an allowed loss, and the lower bounds at this loss."""
 
     loss: float
     """Expected number of disliked recommendations that is allowed."""
@@ -348,7 +348,7 @@ def plan_loss(
     radius: int = 0,
     mode: Mode | None = None,
 ) -> LossPlan:
-    """Find the least epsilon that p-REC is proven to have for a given loss, and the lower bounds.
+    """Find the epsilon that p-REC is proven to have for a given loss, and the lower bounds.
 
     p-REC has the same epsilon for every loss between its own loss bound and the loss of uniform
     recommendations (Theorems 1 and 2). There the lower bounds hardly fall, except near the loss of
@@ -440,7 +440,7 @@ def loss_curve(
         points: Number of intervals between the equally distant losses.
 
     Raises:
-        ConfigError: A size is out of range.
+        ConfigError: A size is out of range, or the mode is not a `Mode`.
     """
     theory.check_sizes(objects, rounds, diversity, radius, voters, peers)
     prec_loss = theory.loss_bound(objects, rounds, radius, voters, peers)
@@ -463,8 +463,8 @@ def _reason_not_exact(m: int, D: int, R: int) -> str:
         return f"With {m} objects the exact number is computed for up to {EXACT_VOTERS[m]} voters."
     if D + R == 1 and m == 2:
         return (
-            "With diversity or radius 1 the exact number is computed for the gate alone, up to "
-            f"{EXACT_VOTERS_WITH_CREDITS} voters."
+            "With diversity or radius 1 the exact number is computed for the gate alone, if there "
+            f"are up to {EXACT_VOTERS_WITH_CREDITS} voters and enough rounds."
         )
     return (
         "The exact number is computed for 2 or 3 objects with diversity and radius 0, and for 2 "

@@ -73,7 +73,7 @@ class Plan:
     basis: str
     """`exact` if `rounds_epsilon` is the exact worst case, `bound` if it is an upper bound."""
     delta: float
-    """Chance that the gate is ever open with fewer than `peers` survivors."""
+    """Upper bound of the chance that the gate is ever open with fewer than `peers` survivors."""
 
     @property
     def threshold(self) -> int:
@@ -240,8 +240,8 @@ class PRecSettings:
         """How the sound variant spends one client's epsilon and delta.
 
         Raises:
-            ConfigError: There is no gate, epsilon is too small, or there can be too few voters for
-                the gate to open.
+            ConfigError: There is no gate, epsilon is too small, or the gate's threshold is above
+                the largest number of voters.
         """
         if not self.has_gate:
             raise ConfigError("Only the sound variant with a finite epsilon has a gate to plan.")

@@ -65,7 +65,7 @@ def new_campaign(
     is_private = math.isfinite(epsilon)
     epsilon_micros = micros(epsilon) if is_private else NO_NOISE
     if is_private and not 1 <= epsilon_micros < NO_NOISE:
-        raise ConfigError(f"epsilon is at least a millionth and at most 2147; got {epsilon}.")
+        raise ConfigError(f"epsilon is from a millionth to 2147.483646, or inf; got {epsilon}.")
     try:
         # `Campaign` checks all other conditions. The numbers are checked here because its fields
         # are computed from them, and the ids because it has none.

@@ -250,9 +250,7 @@ def _check_numbers(
             f"got {items} and {rated}."
         )
     if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
-        raise ConfigError(
-            f"epsilon is finite, at least a millionth and at most 2147; got {epsilon}."
-        )
+        raise ConfigError(f"epsilon is finite, from a millionth to 2147.483646; got {epsilon}.")
     if not 0 < eta < 0.5:
         raise ConfigError(f"eta is a chance of failure between 0 and 1/2; got {eta}.")
     if not 0 <= wrong_share < 0.5:

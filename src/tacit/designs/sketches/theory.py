@@ -62,11 +62,12 @@ def sharper_information(eps: float) -> float:
 
 
 def one_bit_bound(N: int, eta: float, wrong_share: float = 0.0) -> float:
-    """Fewest people who rated one item each and answer one fixed yes/no question each: Theorem 4.3.
+    """Lower bound of the people needed if each rated one item and answers one fixed question.
 
-    The bound is `unknown_bits` times N ln 2, with or without noise: an answer has at most 1 / N
-    nats of information about the labels. It does not hold if one person answers several questions,
-    or if a question depends on earlier answers. The constant is derived here.
+    Theorem 4.3, for yes/no questions. The bound is `unknown_bits` times N ln 2, with or without
+    noise: an answer has at most 1 / N nats of information about the labels. It does not hold if one
+    person answers several questions, or if a question depends on earlier answers. The constant is
+    derived here.
     """
     return unknown_bits(N, eta, wrong_share) * N * LN2
 
@@ -93,7 +94,7 @@ def unknown_bits(N: int, eta: float, wrong_share: float = 0.0) -> float:
 
 
 def ldp_bound(N: int, eps: float, eta: float, wrong_share: float = 0.0) -> float:
-    """Fewest people for any learner, also for adaptive ones: order N / eps^2.
+    """Lower bound of the people that any learner needs, also an adaptive one: order N / eps^2.
 
     Theorem 3.3 with `sharper_information` in place of eps. The constant is derived here.
     """
@@ -101,7 +102,7 @@ def ldp_bound(N: int, eps: float, eta: float, wrong_share: float = 0.0) -> float
 
 
 def scarce_bound(N: int, w: int, eps: float, eta: float, wrong_share: float = 0.0) -> float:
-    """Fewest people for learners that are not adaptive: order N^2 / w.
+    """Lower bound of the people that a learner needs that is not adaptive: order N^2 / w.
 
     It implies Theorems 4.8 and 4.10 for private learners, at any w and eps. The constant is derived
     here.
@@ -110,10 +111,11 @@ def scarce_bound(N: int, w: int, eps: float, eta: float, wrong_share: float = 0.
 
 
 def adaptive_bound(N: int, w: int, eps: float, eta: float) -> float:
-    """Fewest people for adaptive learners: (1 - 2 eta)^2 N^2 / (w^2 (e^eps - 1)^2), eta < 1/2.
+    """Lower bound of the people that any learner needs, also an adaptive one.
 
-    Not in the paper; for w = 1 it is above Theorem 6.1. Each person answers once. Derived here
-    from Duchi, Jordan, Wainwright: Local privacy and statistical minimax rates (2013).
+    It is (1 - 2 eta)^2 N^2 / (w^2 (e^eps - 1)^2) for eta < 1/2. Not in the paper; for w = 1 it is
+    above Theorem 6.1. Each person answers once. Derived here from Duchi, Jordan, Wainwright: Local
+    privacy and statistical minimax rates (2013).
     """
     return (max(0.0, 1 - 2 * eta) * N / (w * math.expm1(min(eps, LARGEST)))) ** 2
 

@@ -1,4 +1,4 @@
-"""The paper's bounds, printed and corrected, and values from here. Letters are those of `theory`.
+"""The paper's bounds, printed and corrected, and measured values. Letters are those of `theory`.
 
 Lemmas 1, 4, 6       bound regret in one cell. The regret of training visits is split by their
                      purpose: exploring an own video (1), training or exploring a neighbour (4),

@@ -371,7 +371,7 @@ def _figure(
     seeds = len({row.seed for row in findings.runs})
     # Intervals over two seeds would fill the plot.
     plot = curves(lines, x_title=x_title, y_title=y_title, intervals=seeds > 2)
-    alt = f"Line plot: {title} by {x_title}, a line for each policy; a table holds the figures."
+    alt = f"Line plot: {title} by {x_title}, a line for each policy."
     return Figure(title, alt, [Plot(plot)])
 
 

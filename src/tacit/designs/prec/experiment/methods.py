@@ -151,7 +151,7 @@ class MajorityPlayer(Player):
             chosen = int(sums.argmax())
             is_charged = has_voted & ((votes == chosen) != likes[chosen])
             weights[is_charged] *= self._kept_share
-            weights /= weights.max()  # only ratios matter, and none becomes too small for a float
+            weights /= weights.max()  # only ratios matter; without this all could become 0
             recommended.append(chosen)
         return recommended
 
@@ -278,10 +278,10 @@ def loss_bound(game: Game, method: str) -> float | None:
 
 @lru_cache(maxsize=256)
 def epsilon_per_choice(epsilon: float, delta: float, choices: int) -> float:
-    """Compute the largest epsilon of one choice with which all choices fit into epsilon and delta.
+    """Compute an epsilon of one choice with which all choices fit into epsilon and delta.
 
-    It is computed by the accountants of pure and of zero-concentrated differential privacy, and the
-    larger result is taken.
+    Two accountants, of pure and of zero-concentrated differential privacy, each find one, and the
+    larger is taken.
 
     Args:
         epsilon: Nats of all choices together; for inf the result is inf.

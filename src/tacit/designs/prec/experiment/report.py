@@ -28,8 +28,8 @@ _NOTICEABLE = 0.05
 """How far the share of right guesses has to be above chance for the verdict that votes are read."""
 LEGEND = (
     "Disliked recommendations, means over runs. Bound: on the expected number for p-rec and "
-    "p-rec-no-gate, if the client has peers as assumed. Shut: runs whose gate closed, after which "
-    "recommendations were uniform."
+    "p-rec-no-gate, if the client has peers as assumed. Shut: runs in which every client's gate "
+    "shut, after which recommendations were uniform."
 )
 
 LEAK_LEGEND = (

@@ -165,9 +165,9 @@ def both_ways(game: Game, rng: np.random.Generator) -> Play:
     """All vote for the same object, which in some rounds depends on the pattern (Theorem 15).
 
     In each round a first and a second object are drawn. In the rounds that depend on the pattern,
-    all vote for the first in pattern 1 and for the second in pattern 2. In D of these rounds the
-    client likes both, in up to R further ones the first alone. In all other rounds the client likes
-    the first object, and all vote for it.
+    all vote for the first in pattern 1 and for the second in pattern 2. In up to D of these rounds
+    the client likes both, in up to R further ones the first alone. In all other rounds the client
+    likes the first object, and all vote for it.
     """
     # (D + R) / 2 rounds on average; never more than D + R are used
     may_differ = rng.random(game.rounds) < (game.diversity + game.radius) / (2 * game.rounds)
@@ -184,10 +184,11 @@ def both_ways(game: Game, rng: np.random.Generator) -> Play:
 
 
 def sybils(game: Game, rng: np.random.Generator) -> Play:
-    """All voters but the peers work together: in each round a little over half of them turn away.
+    """All voters but the peers work together: round after round, a part of them turns away.
 
     Voters vote for what the client likes until they turn away, and from then on for a disliked
-    object. The peers never turn away.
+    object. From the second round on, a little over half of the voters who are still loyal turn away
+    in each round, until the peers alone are left. The peers never turn away.
     """
     loyal = game.voters
     for number in range(game.rounds):

@@ -126,7 +126,7 @@ class ServedRounds(ServedThing):
     """Settings of the run."""
     given: GivenRounds = field(default=(), repr=False)
     """Candidates and votes of the rounds in the section's file of votes, in order. If an operator
-    opens a round without naming or having announced candidates, the next of these is opened."""
+    opens round k without naming or having announced candidates, the k-th of these is opened."""
 
     @classmethod
     def from_section(cls, section: Section) -> Self:

@@ -130,7 +130,7 @@ _NOT_OPEN = refusal(409, "No round is open.")
 _NO_VOTE = refusal(409, "There is no vote under way: the next round is not announced.")
 _SAME_NUMBER = refusal(
     409,
-    "Two voters have the same number, which has a chance of less than one in 10^30. Begin a new "
+    "Two voters have the same number, which has a chance of less than one in 10^29. Begin a new "
     "run, which has another key.",
 )
 _NONE_FOR_CLIENT = refusal(
@@ -204,8 +204,8 @@ class RoundSteps:
 
         Args:
             candidates: Candidates of the round. With None, the announced candidates are used. If
-                there are none, the next round of `given` is opened with its own candidates, and
-                with its own votes in place of `votes`.
+                there are none, the round of `given` with the same number is opened, with its own
+                candidates, and with its own votes in place of `votes`.
             votes: Votes that were cast elsewhere, by the voter's name. If the person also voted at
                 the service, that vote counts. Votes of people who were forgotten are left out.
             source: Randomness of the run.

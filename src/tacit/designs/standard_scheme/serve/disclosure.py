@@ -6,9 +6,9 @@ Runs at    the recommender.
 Sees       letters: obfuscated stars of the items that a device decided to show, with their epoch,
            and the key of the person who sent them. Never a hidden attribute, a true star or a
            rating that was held back, and never the number of held-back ratings.
-Stores     for each letter a keyed hash, the person's pseudonym, the epoch and the second; for each
-           person the epoch of the latest letter. Neither the letter nor its scores are stored: a
-           device that retries sends its letter again.
+Stores     for each letter a keyed hash, the person's pseudonym, a keyed hash of the epoch, and the
+           second; for each person the epoch of the latest letter. Neither the letter nor its
+           scores are stored: a device that retries sends its letter again.
 Refuses    services that learn in another way what a person rated, the published variant, and rules
            under which devices would send true stars.
 """
@@ -102,7 +102,7 @@ class ServedDisclosure(ServedThing):
         """Describe, for a person who asks to be forgotten, what was released and stays known."""
         return (
             f"letters of your device to the disclosure {self.name}, if there were any: each was "
-            "answered and not stored, except for a keyed hash and the epoch of the latest"
+            "answered and not stored; a keyed hash of it and of its epoch stays, and the second"
         )
 
     def check_stored_states(self, _: Callable[[str], bytes | None]) -> None:
