@@ -18,7 +18,7 @@ Noise      discrete Laplace, P(noise = k) in proportion to e^(-|k| / scale), wit
 Epsilon    `epsilon` for all answers of a gate together, however many rounds there are. It is
            `Plan.gate_epsilon`: the part of a client's epsilon that `settings.py` leaves for it.
 Delta      the chance that a gate is ever open with fewer than P survivors, counting the voter who
-           is to be hidden. `failure_chance` bounds it, `smallest_slack` finds the slack for a delta.
+           is to be hidden. `failure_chance` bounds it; `smallest_slack` finds a slack for a delta.
 Source     AboveThreshold (Dwork, Roth, 2014, Algorithm 1), with the smaller noise for monotonic
            counts (Lyu, Su, Li, 2017): one voter more raises each count by 0 or 1.
 """

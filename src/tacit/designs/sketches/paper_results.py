@@ -23,8 +23,9 @@ PAPER_RESULTS = (
         "Lemmas 2.5 and 3.1, Theorem 3.3",
         "bound",
         _PLAN,
-        "lower bound of the people of any learner, and what a report tells about its person, "
-        "compared with the lemma's bound; a sharper form is used, eps tanh(eps / 2) in the place of eps",
+        "lower bound of the number of people for any learner, and what a report tells about its "
+        "person, compared with the lemma's bound; a sharper form is used, eps tanh(eps / 2) in the "
+        "place of eps",
         shows=(
             "lower_bounds.ldp",
             "information[].about_person",
@@ -74,7 +75,7 @@ PAPER_RESULTS = (
         "Appendix A, Theorem A.5",
         "bound",
         f"{_PLAN} --wrong 0.1",
-        "lower bound of the people where a share of the labels may be wrong",
+        "lower bound of the number of people where a share of the labels may be wrong",
         shows=("wrong", "lower_bounds.ldp"),
     ),
     PaperResult(
@@ -98,8 +99,8 @@ PAPER_RESULTS = (
         "Theorem 4.3",
         "bound",
         _ONE_RATED,
-        "lower bound of the people if each rated one item and answers one fixed yes/no question, "
-        "at any epsilon: [(1 - eta) N - 1] N ln 2",
+        "lower bound of the number of people if each rated one item and answers one fixed yes/no "
+        "question, at any epsilon: [(1 - eta) N - 1] N ln 2",
         shows=(
             "lower_bounds.one_bit",
             "information[method=one-bit-question].about_labels",
@@ -149,7 +150,7 @@ PAPER_RESULTS = (
         "Lemmas 6.2 and 6.4, Theorem 6.1",
         "bound",
         _ONE_RATED,
-        "lower bound of the people for questions that depend on answers; ours is of order "
+        "lower bound of the number of people for questions that depend on answers; ours is of order "
         "N^2 / w^2, above the theorem's N log N, and the lemmas are steps of its proof",
         shows=("lower_bounds.adaptive",),
     ),

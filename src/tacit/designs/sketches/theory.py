@@ -62,9 +62,9 @@ def sharper_information(eps: float) -> float:
 
 
 def one_bit_bound(N: int, eta: float, wrong_share: float = 0.0) -> float:
-    """Lower bound of the people needed if each rated one item and answers one fixed question.
+    """Lower bound of the number of people if each rated one item and answers one question.
 
-    Theorem 4.3, for yes/no questions. The bound is `unknown_bits` times N ln 2, with or without
+    Theorem 4.3, for fixed yes/no questions. It is `unknown_bits` times N ln 2, with or without
     noise: an answer has at most 1 / N nats of information about the labels. It does not hold if one
     person answers several questions, or if a question depends on earlier answers. The constant is
     derived here.
@@ -94,7 +94,7 @@ def unknown_bits(N: int, eta: float, wrong_share: float = 0.0) -> float:
 
 
 def ldp_bound(N: int, eps: float, eta: float, wrong_share: float = 0.0) -> float:
-    """Lower bound of the people that any learner needs, also an adaptive one: order N / eps^2.
+    """Lower bound of the number of people for any learner, also an adaptive one: order N / eps^2.
 
     Theorem 3.3 with `sharper_information` in place of eps. The constant is derived here.
     """
@@ -102,7 +102,7 @@ def ldp_bound(N: int, eps: float, eta: float, wrong_share: float = 0.0) -> float
 
 
 def scarce_bound(N: int, w: int, eps: float, eta: float, wrong_share: float = 0.0) -> float:
-    """Lower bound of the people that a learner needs that is not adaptive: order N^2 / w.
+    """Lower bound of the number of people for learners that are not adaptive: order N^2 / w.
 
     It implies Theorems 4.8 and 4.10 for private learners, at any w and eps. The constant is derived
     here.
@@ -111,7 +111,7 @@ def scarce_bound(N: int, w: int, eps: float, eta: float, wrong_share: float = 0.
 
 
 def adaptive_bound(N: int, w: int, eps: float, eta: float) -> float:
-    """Lower bound of the people that any learner needs, also an adaptive one.
+    """Lower bound of the number of people for any learner, also an adaptive one.
 
     It is (1 - 2 eta)^2 N^2 / (w^2 (e^eps - 1)^2) for eta < 1/2. Not in the paper; for w = 1 it is
     above Theorem 6.1. Each person answers once. Derived here from Duchi, Jordan, Wainwright: Local
