@@ -42,7 +42,8 @@ class PlanSettings:
         least=0,
     )
     mode: str | None = option(
-        "Assumption of --loss's epsilon: promise, or floor (with a gate); default: the smaller.",
+        "Assumption of --loss's epsilon: promise, or floor (with a gate); default: the one with "
+        "the smaller epsilon.",
         default=None,
     )
     report: Path | None = option(

@@ -150,8 +150,8 @@ PAPER_RESULTS = (
         "Lemmas 6.2 and 6.4, Theorem 6.1",
         "bound",
         _ONE_RATED,
-        "lower bound of the number of people for questions that depend on answers; ours is of order "
-        "N^2 / w^2, above the theorem's N log N, and the lemmas are steps of its proof",
+        "lower bound of the number of people for questions that depend on answers; ours is of "
+        "order N^2 / w^2, above the theorem's N log N, and the lemmas are steps of its proof",
         shows=("lower_bounds.adaptive",),
     ),
     PaperResult(

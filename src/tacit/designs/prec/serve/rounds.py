@@ -8,8 +8,9 @@ Charges    the run's own budget, once, when the run begins, with the epsilon and
            its own budget.
 Stores     the run in the ledger, in one transaction with each answer. If the transaction is undone,
            so is the change of the run, and the step is repeated with new noise; nobody saw the
-           first draw. So no noise is used for two answers, and nobody is answered twice. Stored
-           answers are never deleted, so the answer to a vote contains only the round's number.
+           first draw. So no noise is used for two answers, and nobody gets two different answers
+           to one request. Stored answers are never deleted, so the answer to a vote contains only
+           the round's number.
 """
 
 from __future__ import annotations
