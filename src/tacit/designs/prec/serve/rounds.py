@@ -45,8 +45,9 @@ from tacit.service.service import Service
 from tacit.service.setting_tables import TOML, setting
 from tacit.service.strict_json import RefusedContent, parse_json
 
-LARGEST_STATE = 8 * 2**20
-"""The most bytes that a run's state may need, since it is written with every answer."""
+MOST_BYTES_OF_VOTERS = 8 * 2**20
+"""The most bytes that voters may need in a run's state, which is written with every answer. What
+clients were recommended and answered comes on top."""
 _BYTES_OF_NAME_AND_VOTE = 150
 """Approximate bytes of a voter's name, number and vote in the state."""
 DEMO_ROUNDS = 12
@@ -303,7 +304,7 @@ def _check_served(name: str, settings: PRecSettings) -> None:
 
     Raises:
         ConfigError: It is the published variant, has no finite epsilon, no plan, no bound on
-            clients or too high a one, or its state would be too large.
+            clients or too high a one, or its voters would need too many bytes.
     """
     if settings.variant == "published":
         raise ConfigError(
@@ -323,11 +324,11 @@ def _check_served(name: str, settings: PRecSettings) -> None:
     )
     blocks = math.ceil(settings.clients / CLIENTS)
     bytes_per_voter = blocks * bytes_in_block + _BYTES_OF_NAME_AND_VOTE
-    if settings.voters * bytes_per_voter > LARGEST_STATE:
+    if settings.voters * bytes_per_voter > MOST_BYTES_OF_VOTERS:
         raise ConfigError(
             f"{TOML}: {name} needs {bytes_per_voter} bytes for each of {settings.voters} voters, "
-            f"and the service stores at most {LARGEST_STATE} bytes for a run: take fewer voters or "
-            "clients."
+            f"and the service stores at most {MOST_BYTES_OF_VOTERS} bytes for all voters of a run: take "
+            "fewer voters or clients."
         )
 
 
