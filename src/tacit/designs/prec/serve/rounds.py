@@ -327,8 +327,8 @@ def _check_served(name: str, settings: PRecSettings) -> None:
     if settings.voters * bytes_per_voter > MOST_BYTES_OF_VOTERS:
         raise ConfigError(
             f"{TOML}: {name} needs {bytes_per_voter} bytes for each of {settings.voters} voters, "
-            f"and the service stores at most {MOST_BYTES_OF_VOTERS} bytes for all voters of a run: take "
-            "fewer voters or clients."
+            f"and the service stores at most {MOST_BYTES_OF_VOTERS} bytes for all voters of a run: "
+            "take fewer voters or clients."
         )
 
 
