@@ -71,7 +71,8 @@ class PatternPair:
     steps: int
     """Number of voters that are added or removed to get from the first pattern to the second."""
     peers: int
-    """Least number of peers on the way from the first pattern to the second."""
+    """Number of peers that the client has, at least, all the way from the first pattern to the
+    second."""
     voters: int
     """Largest number of voters on this way."""
 
