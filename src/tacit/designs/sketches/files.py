@@ -50,8 +50,8 @@ class Checkpoint:
     ones: Ints
     """(questions + 1,) int64, numbers of reports with 0, 1, .. ones."""
     tickets: Words
-    """(n,) uint64, tickets of counted reports, ascending; without `keep_tickets` they are those of a
-    part of the reports, or none."""
+    """(n,) uint64, tickets of counted reports, ascending; without `keep_tickets` those of a part of
+    the reports, or none."""
 
 
 def write_checkpoint(path: str | Path, saved: Checkpoint) -> None:
