@@ -383,7 +383,7 @@ def test_a_fit_by_a_description_is_proved(
     assert main(["fit", "private", rows, "--scale", "1:5:1", *options]) == 0
     (card,) = tacit.load_model(model).guarantees()
     assert card.basis.value == "conditional"
-    for fact in ("encoding", "sign between its cells", "where its rows end", "whole numbers"):
+    for fact in ("encoding", "sign between its cells", "line ends are inside", "whole numbers"):
         assert any(fact in line for line in card.assumptions)
     capsys.readouterr()
 
