@@ -50,6 +50,7 @@ def write_all_lists(
     Raises:
         ConfigError: The model is of another kind, or no lists can be written to a destination of
             this form.
+        MissingExtra: Lists go to PostgreSQL or to a cluster, and its package is not installed.
         OutputError: The destination cannot be written.
         DataError: The ratings cannot be read.
     """
@@ -80,7 +81,10 @@ def write_all_lists(
 
 
 def _strip_credentials(destination: str) -> str:
-    """Return a destination; the address of a database without the user and password in it."""
+    """Return a destination; of an address, leave out all that stands before its last @.
+
+    There a user and a password may stand.
+    """
     scheme, separator, address = destination.partition("://")
     if not separator:
         return destination
@@ -109,6 +113,7 @@ def _write_lists_here(
 
     Raises:
         ConfigError: No lists can be written to a destination of this form.
+        MissingExtra: The destination is PostgreSQL, and psycopg is not installed.
         OutputError: The destination cannot be written.
         DataError: The ratings cannot be read.
     """

@@ -48,7 +48,7 @@ COMMANDS = {
 """All commands, each with the line that `tacit --help` shows of it."""
 
 PARTS = ("fit", "evaluate", "plan", "simulate", "replay")
-"""Commands that have sub-commands: one for each design with a part of the command's name. See
+"""Commands with a sub-command for each design that has a part of the command's name. See
 `tacit.design` for the parts."""
 PLACES = {part: f"groups:{part}" for part in PARTS} | {
     "reproduce": "reproduce:app",

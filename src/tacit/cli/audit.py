@@ -160,7 +160,7 @@ def _make_tables(plan: AuditPlan, result: dict[str, Any]) -> Iterator[Table]:
     refuted = result["refuted_as_expected"]
 
     def describe_verdict(claim: AuditResult) -> str:
-        """Return the verdict on a claim; another text where a refutation is expected."""
+        """Return the verdict on a claim; another text where it was refuted as expected."""
         return "refuted as expected" if claim.mechanism in refuted else claim.verdict
 
     columns: dict[str, Any] = {"mechanism": lambda claim: claim.mechanism}

@@ -57,7 +57,8 @@ def _make_settings_class(baseline: type[Any], *further: tuple[str, Any, Any]) ->
 
     Args:
         baseline: A class of `tacit.recommenders.baselines`.
-        further: Name, type and field of each option that is no parameter of its constructor.
+        further: Name, type and field of each option, besides --out, that is no parameter of the
+            baseline's constructor.
     """
     hints = get_type_hints(baseline.__init__)
     parameters = inspect.signature(baseline).parameters

@@ -154,7 +154,8 @@ def name_output_beside(path: Path, *, ending: str = ".tacit", force: bool) -> Pa
 
     Args:
         path: File or folder that the command reads. If there is none, as for a pipe or a database,
-            the output is in the current folder. A name that begins with a dot gives "ratings".
+            the output is in the current folder. A file's name that begins with a dot gives
+            "ratings".
         ending: Ending of the new name. It follows the name of `path`, which is cut at its first dot
             unless it is a folder's.
         force: Whether a file of the new name may be replaced.

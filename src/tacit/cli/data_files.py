@@ -108,7 +108,10 @@ def import_(
     written = _read_written_format(source, [*columns.values(), header, dates, decimal, ids, table])
 
     def make_plan(events: bool) -> Plan:
-        """Make a plan with the columns that `columns` names at this call; guess the others."""
+        """Make a plan with the columns that `columns` names at this call; guess the others.
+
+        With --format, the plan follows the written format instead.
+        """
         files = [source.path, *(more or [])]
         if written is not None:
             return plan_written(files, written)

@@ -169,7 +169,7 @@ def _read_or_make_campaign(
 
     Raises:
         ConfigError: Only one of the two files is named.
-        DataError: The file holds no campaign.
+        DataError: The file holds no campaign, or the catalogue cannot be read.
     """
     from tacit.designs.sketches import new_campaign
     from tacit.designs.sketches.messages import catalogue_digest
@@ -275,7 +275,7 @@ def fold(
     server.save(out)
     refused = {reason: count for reason, count in server.rejected.items() if count}
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in refused.items()) or "none"
-    sentence = f"Counted {server.reports:,} reports in {out}; refused: {reasons}."
+    sentence = f"Counted {server.reports:,} reports; refused: {reasons}. The counts are in {out}."
     looks_crafted = None  # reports of other methods are not tested
     if decoded_campaign.asks_about_sets and server.reports:
         looks_crafted = inspect(server).suspicious

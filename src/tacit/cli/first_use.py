@@ -12,7 +12,7 @@ import typer
 COMPILING_COMMANDS = frozenset(
     {"attack", "audit", "compare", "demo", "evaluate", "fit", "init", "replay", "serve", "simulate"}
 )
-"""Commands that run compiled kernels."""
+"""Commands before which SENTENCE may be printed. Other commands may run compiled kernels, too."""
 SENTENCE = (
     "First use: kernels are compiled once for this machine, about a minute; later runs start at "
     "once."
@@ -21,10 +21,10 @@ SENTENCE = (
 
 
 def announce_compilation(words: Sequence[str]) -> None:
-    """Print SENTENCE if a command is about to compile kernels.
+    """Print SENTENCE on a terminal, before a command that probably compiles kernels.
 
-    That is so for one of COMPILING_COMMANDS, unless its help is asked for or machine code is stored
-    already. The sentence is printed only on a terminal.
+    That is one of COMPILING_COMMANDS, unless its help is asked for or machine code is stored
+    already.
 
     Args:
         words: Words of the command line after `tacit`; at least one.

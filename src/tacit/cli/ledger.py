@@ -173,7 +173,7 @@ def backup(
     out: Path | None = option(
         "New file to write; budgets-backup.db beside budgets.db.", flag="--out -o"
     ),
-    force: bool = FORCE,
+    force: bool = option("Replace an earlier file of this name.", flag="--force", default=False),
 ) -> Result:
     """Copy a ledger that is a file, also while it is in use.
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 MOST_REASONS = 2
-"""Most reasons that are given for a recommendation."""
+"""Most reasons of each kind, liked items and features, that are given for a recommendation."""
 
 
 @command(app)
@@ -498,7 +498,7 @@ def _suggest_command(result: dict[str, Any], model: Any, show_release: bool) -> 
 
 
 def _make_list_table(rows: list[dict[str, Any]]) -> Table:
-    """Make the table of a list. A column that is empty in all rows is left out."""
+    """Make the table of a list. The columns "title" and "rated by" are left out if empty."""
     columns: dict[str, Callable[[dict[str, Any]], object]] = {
         "rank": itemgetter("rank"),
         "item": itemgetter("item_id"),

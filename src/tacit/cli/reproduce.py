@@ -48,10 +48,11 @@ def reproduce(
 ) -> Result | None:
     """Make a table, figure, theorem or bound of a paper again.
 
-    Without ITEM or --all, every table, figure and bound of the papers is listed, with what became
-    of it here and why. With ITEM, the command that makes it is run, and its quantities are shown
-    with what the paper prints. With --json, the command's own JSON is printed instead. The output
-    of --list --json has, under `shows`, the paths of these quantities in that JSON.
+    Without ITEM or --all, every table, figure and bound of the paper is listed, or of all papers,
+    with what became of it here and why. With ITEM, the command that makes it is run, and its
+    quantities are shown with what the paper prints. With --json, the command's own JSON is printed
+    instead. The output of --list --json has, under `shows`, the paths of these quantities in that
+    JSON.
     """
     results = paper_results()
     chosen = [(name, result) for name, result in results if paper in (None, name)]

@@ -495,7 +495,7 @@ def _suggest_operator_key(folder: Path) -> str:
 
 @keys_app.callback()
 def _commands() -> None:
-    """A running service notices a changed file at the next request."""
+    """A running service notices changes of the keys' file at the next request."""
 
 
 @command(keys_app)

@@ -1,7 +1,7 @@
 """The officer's card: one page about guarantees, for a person who decides about using a model.
 
-The verdict is one word, given by a rule that the page states. The full cards, with their technical
-terms, are in a part of the page that opens on a click.
+The verdict is one word, given by a rule that the page states. A part of the page that opens on a
+click has the cards' costs, assumptions, limits, sources and measurements, with technical terms.
 """
 
 from __future__ import annotations
@@ -92,7 +92,10 @@ def judge_all(cards: Sequence[Guarantee]) -> Verdict:
 
 
 def _weakest_card(cards: Sequence[Guarantee]) -> Guarantee:
-    """Return the card with the worst verdict; of several, the one with the largest epsilon."""
+    """Return the card with the worst verdict; of several, the one with the largest epsilon.
+
+    A card without an epsilon counts as one with an infinite epsilon.
+    """
 
     def strength(card: Guarantee) -> tuple[int, float]:
         """Return a sort key, which is lower for a weaker card."""
@@ -165,9 +168,9 @@ def _promise(cards: Sequence[Guarantee], verdict: Verdict) -> tuple[str, str]:
 
 
 def _largest_belief(epsilon: float) -> int:
-    """Return the largest belief, in percent, to which a belief of 50 percent can grow.
+    """Return the largest belief, in percent, to which a belief of 50 percent can grow at delta 0.
 
-    It is e^epsilon / (1 + e^epsilon), rounded up to a whole percent.
+    It is e^epsilon / (1 + e^epsilon), rounded up to a whole percent. Delta is not counted.
     """
     odds = math.exp(epsilon)
     return math.ceil(100 * odds / (1 + odds))
@@ -238,7 +241,10 @@ def _evidence(cards: Sequence[Guarantee], facts: CardFacts) -> list[str]:
 
 
 def _full_cards(cards: Sequence[Guarantee]) -> str:
-    """Format the full cards, with technical terms, as a part of the page that opens on a click."""
+    """Format the cards with technical terms, as a part of the page that opens on a click.
+
+    It has each card's cost, assumptions, limits, sources and measurements.
+    """
     parts = ["<details><summary>The full cards, in the words of the field</summary>"]
     for card in cards:
         parts.append(f"<h2>{html.escape(card.name)}</h2>{_html_paragraph(card.sentence)}")
@@ -295,7 +301,7 @@ def _titled_html_list(title: str, lines: Sequence[str]) -> str:
 _TECHNICAL = re.compile(
     r"\bmu\b|sigma|clipped|\bmode\b|zCDP|--[a-z]|\d{7}|[0-9]e-[0-9]", re.IGNORECASE
 )
-"""A line with a match is shown only in the full cards."""
+"""A line with a match is shown only in the part that `_full_cards` formats."""
 _HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

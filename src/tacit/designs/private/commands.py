@@ -92,7 +92,7 @@ class FitSettings(ExecutionOptions):
         default=None,
     )
     like_at: float | None = option(
-        "Least rating that is a like; default: 70 % of the scale.", default=None
+        "Least rating that is a like; default: 70 % of the way up the scale.", default=None
     )
     stars: bool = option(STARS_HELP, default=False)
     catalogue: Path | None = option(
@@ -437,7 +437,7 @@ def _evaluate_plan(settings: EvaluateSettings, run: Run, lifetime: float, fits: 
     )
     return Result(
         {"rows": [asdict(row) for row in rows], "manifest": made_with},
-        (Table.from_rows("Lists of ten while people arrive", columns, rows),),
+        (Table.from_rows("Lists of ten while people or rows arrive", columns, rows),),
         f"{_plan_line(ratings)} --epsilon {lifetime:g} --fits {fits}  says what theory expects.",
     )
 

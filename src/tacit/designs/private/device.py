@@ -147,7 +147,8 @@ class DeviceLists:
     """A taste of k numbers is scaled down to the norm clip * sqrt(k) if its norm is larger, before
     own likes add to it."""
     means: Floats
-    """(items,) scores of the items for a person without ratings."""
+    """(items,) scores of the items for a person without ratings; for `TopItems` they are these
+    numbers times `popularity_weight`."""
     model: Tastes | TopItems | None
     """Released numbers that make lists personal; None: everybody gets the same list."""
     header: Mapping[str, Any]
@@ -187,7 +188,7 @@ class DeviceLists:
 
         Args:
             history: The person's stars by item id.
-            n: Length of the list.
+            n: Most items of the list.
             exclude: Ids of further items to leave out.
             candidates: Ids of the items to choose from; None: all items.
 

@@ -149,7 +149,7 @@ class RefitSettings:
     def write(self, folder: Path) -> None:
         """Write the folder's refit.toml, without the settings that are None."""
         lines = [
-            "# How  tacit refit  fits this folder's model. Each fit spends a part of the lifetime."
+            "# How  tacit refit  fits this folder's model. Each fit spends a part of lifetime, if set."
         ]
         values = asdict(self)
         rows = values.pop("rows")
@@ -291,7 +291,7 @@ def _read_model(path: Path) -> Private | None:
 
 
 def _check_charged_fits(account: Account, previous: Private | None) -> None:
-    """Check that the ledger lists at most one fit that the folder's newest model does not list.
+    """Check that the ledger lists at most one fit after the last one of the folder's newest model.
 
     One is allowed: its process was stopped between the charge and the writing of the model. The
     ledger then returns that fit's stored model, without new noise.
@@ -301,7 +301,7 @@ def _check_charged_fits(account: Account, previous: Private | None) -> None:
         previous: The folder's newest model; None before the first fit.
 
     Raises:
-        PrivacyError: The ledger lists more such fits.
+        PrivacyError: The ledger lists more such fits, without the failed ones.
     """
     unlisted_fits = account.count_newer(() if previous is None else previous.releases_)
     if unlisted_fits > 1:

@@ -198,8 +198,9 @@ def largest_epsilon_per_fit(
 ) -> float:
     """Return the largest epsilon that each of `fits` equal fits may have, cut to three digits.
 
-    The three digits are significant ones. For a single fit the result is the lifetime itself, with
-    all its digits.
+    The three digits are significant ones. If the rounded noise of a fit costs too much at this
+    epsilon, the last digit is lowered until it does not. For a single fit the result is the
+    lifetime itself, with all its digits.
 
     Args:
         lifetime: Epsilon of all fits together.
@@ -216,8 +217,8 @@ def largest_epsilon_per_fit(
     exact = epsilon_of_mu(math.sqrt(2 * rho / fits), delta)
     # So many decimals leave three significant digits.
     decimals = 2 - math.floor(math.log10(exact)) if exact else 0
-    # Every epsilon of three digits is a whole number of these units. The noise of a fit is rounded,
-    # so the largest one may cost slightly too much: then the next smaller one is tried.
+    # An epsilon with so many decimals is a whole number of these units. The noise of a fit is
+    # rounded, so the largest one may cost slightly too much: then the next smaller one is tried.
     largest_in_units = math.floor(exact * 10.0**decimals)
     for units in range(largest_in_units, 0, -1):
         epsilon = round(units * 10.0**-decimals, decimals)

@@ -209,7 +209,9 @@ def merge_fits(fits_of_object: Sequence[Fit], fits_of_previous: Sequence[Fit]) -
 
 
 def largest_rho(lifetime: float, delta: float) -> Fraction:
-    """Return the largest rho = mu^2 / 2 that all fits together may cost.
+    """Return the rho = mu^2 / 2 that all fits together may cost.
+
+    It is that of the noise multiplier which `smallest_noise` finds for the lifetime.
 
     Args:
         lifetime: Largest epsilon of all fits together.
@@ -374,7 +376,10 @@ class Account:
         return (*uncharged, *charged_fits)
 
     def count_newer(self, followed: Sequence[Fit]) -> int:
-        """Count the charged fits that came after `followed` and did not fail."""
+        """Count the charged fits that came after the last of `followed` and did not fail.
+
+        The count is 0 if that fit is not charged. An empty `followed` comes before all fits.
+        """
         return _find_predecessor(followed, self.fits()).newer_fits
 
     def lifetime(self, lifetime: float | None, delta: float) -> tuple[float, Cap]:
@@ -387,7 +392,7 @@ class Account:
         Raises:
             ConfigError: There is neither a lifetime nor an open budget.
             UnitsDiffer: The open budget is not in Gaussian differential privacy.
-            CapChanged: The open budget has another cap than that of `lifetime`.
+            CapChanged: The amount of the open budget's cap is not that of `lifetime`.
         """
         from tacit.ledger import Unit, UnknownBudget
         from tacit.ledger.refusals import CapChanged, UnitsDiffer
@@ -521,7 +526,7 @@ class _FitDrawing:
         """Make the fit; return the answer that the ledger stores, and its new state.
 
         If the fit fails, this does not raise: the answer is empty, and the new state lists the fit
-        as failed. The ledger then commits the charge, and the caller raises the error afterwards.
+        as failed. The ledger then commits the charge, and `Account.release` raises afterwards.
 
         Args:
             _: The ledger's source of randomness, which is not used.

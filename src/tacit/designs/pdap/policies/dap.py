@@ -99,7 +99,8 @@ class Dap(Policy):
         A "train" choice is counted, and its reward is not learned.
 
         Raises:
-            DataError: The reward is not a finite number, or, for an own video, not in [0, 1].
+            DataError: The reward is refused by `check_reward`, or is not in [0, 1] for a present
+                own video.
         """
         number = check_reward(reward)
         if choice.arm in self.own and not 0 <= number <= 1:

@@ -140,7 +140,7 @@ def find_joining_times(
 
     Args:
         vendor: that shows them.
-        stored: its stored state; None before the first visit.
+        stored: its stored state; None if nothing was stored yet.
         now: in seconds since 1970.
 
     Returns:

@@ -34,7 +34,8 @@ class StateCache:
         """In nanoseconds since 1970."""
         self._lock = threading.Lock()
         self._last: tuple[bytes, VendorState] | None = None
-        """The stored bytes and the object of the last transaction; None after a failure."""
+        """The stored bytes and the object of the last transaction; None if there was none, or if it
+        failed."""
         self._new_vendor: Vendor | None = settings.make_vendor()
         """The vendor of the first state, if none is stored; None once it is used."""
         self._vendor_to_restore = settings.make_vendor()

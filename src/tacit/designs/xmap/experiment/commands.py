@@ -41,9 +41,10 @@ class EvaluateSettings(Grid):
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """Compare methods in a domain that is new to people.
 
-    All methods make lists for the same people. They also predict stars, except popularity, and the
-    sound variant of X-Map without --stars. Prints the NDCG of lists and the error of predictions,
-    by k, overlap, profile size, alpha and budget. --features and --stars are for the sound variant.
+    All methods make lists for the same people. All but popularity also predict stars; the sound
+    variant of X-Map does so only with --stars. Prints the NDCG of lists and the error of
+    predictions, by k, overlap, profile size, alpha and budget. --features and --stars are for the
+    sound variant.
     """
     from tacit.data.domains import cross_domain_split
     from tacit.designs.xmap.experiment.evaluation import count_similarities, evaluate_cross_domain

@@ -144,8 +144,8 @@ def evaluate_cross_domain(
 ) -> CrossDomainTable:
     """Run the contenders of each setting (`Grid.plan`) with each seed, and compare them.
 
-    Test people depend on the seed only. Noise takes no seed, so the results of private methods
-    differ a little from run to run. These are simulations, not releases.
+    Test people depend on the seed, and not on the setting. Noise takes no seed, so the results of
+    private methods differ a little from run to run. These are simulations, not releases.
 
     Args:
         ratings: Ratings in memory, with the item metadata `domain`.
