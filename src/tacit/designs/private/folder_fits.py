@@ -149,7 +149,8 @@ class RefitSettings:
     def write(self, folder: Path) -> None:
         """Write the folder's refit.toml, without the settings that are None."""
         lines = [
-            "# How  tacit refit  fits this folder's model. Each fit spends a part of lifetime, if set."
+            "# How  tacit refit  fits this folder's model.",
+            "# If a lifetime is set, each fit spends a part of it.",
         ]
         values = asdict(self)
         rows = values.pop("rows")
