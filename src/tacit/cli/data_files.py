@@ -62,12 +62,16 @@ def import_(
     ),
     catalogue: Path | None = option("Public list of items. Ratings of other items are dropped."),
     public_items: bool = option("Everybody may know which items were rated."),
-    on_bad: str | None = option("refuse or drop bad rows; left out: drop a minority."),
+    on_bad: str | None = option(
+        "'refuse' or 'drop' bad rows; if left out, drop them unless they are more than half."
+    ),
     dates: str | None = option("dayfirst or monthfirst, if the dates do not show which."),
     decimal: str | None = option("Decimal sign, , or ."),
     header: bool | None = option("Whether the first line has names.", flag="--header/--no-header"),
     table: str | None = option("Table of a database."),
-    ids: str | None = option("integer or text, of people and items; found if left out."),
+    ids: str | None = option(
+        "Type of the ids of people and items, 'integer' or 'text'; found if left out."
+    ),
     most_per_person: int | None = option(
         "Keep this many rows of a person at most: the latest, or a random choice without times.",
         least=1,

@@ -49,7 +49,7 @@ _SHOWN_FIELDS = (
     ("method", "how it asks"),
     ("unit", "what epsilon is for: 'user' is everything a person rated"),
     ("items", "items of the catalogue"),
-    ("rated", "items a person is assumed to have rated; sensed sets use at most so many likes"),
+    ("rated", "items a person is assumed to have rated; questions about sets use no more likes"),
     ("questions", "bits of the answer"),
 )
 """Fields of a campaign that are shown as they are, each with its meaning. `_make_field_rows` adds
