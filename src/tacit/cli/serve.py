@@ -233,7 +233,7 @@ def _share_lifetime(refits: RefitSettings, ratings: Ratings) -> RefitSettings:
 
     If the items have two different feature values or more, the settings only state the number of
     fits: a plan then decides how much each of them gets. Otherwise each fit gets the same epsilon,
-    the largest that the lifetime allows.
+    that of `largest_epsilon_per_fit`.
 
     Args:
         refits: Settings with a lifetime.

@@ -4,7 +4,7 @@ The folder has these files:
 
     refit.toml     how each fit is made; written by  tacit init  and edited by the folder's owner
     newest.tacit   the model of the latest fit, which the next fit follows
-    fits.db        the ledger that pays for all fits, if they have a lifetime
+    fits.db        the ledger that pays for the fits, if refit.toml has a lifetime
     lists.tacit    the model that is served
     refit.lock     locked while a fit is made, so that two processes do not follow the same fit
 
@@ -71,10 +71,11 @@ class RefitSettings:
     delta: float = DEFAULT_DELTA
     """Probability that the bounds of `epsilon` and `lifetime` fail."""
     lifetime: float | None = None
-    """Largest epsilon of all fits together; None: no limit."""
+    """Largest epsilon of all fits together; None: that of the newest model, and no limit if it has
+    none. Only a lifetime in refit.toml is charged to the ledger."""
     fits: int | None = None
-    """Number of fits of the plan that shares the lifetime; None: no plan, each fit costs
-    `epsilon`."""
+    """Number of fits of the plan that shares the lifetime; None: the plan of the newest model is
+    continued, and without one each fit costs `epsilon`."""
     every: Every = "week"
     """How often a new fit is due."""
     catalogue: str | None = None
