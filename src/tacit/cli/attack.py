@@ -20,7 +20,7 @@ HELP = (
 )
 """Help of --model, here and in `tacit compare`."""
 # Helps of the other options that do not fit one line.
-_ATTACKS = "Only membership, audit, reconstruction or attribute."
+_ATTACKS = "Only these attacks: membership, audit, reconstruction, attribute; all if left out."
 _PANEL = "Attackers: 'quick', or 'full' for all eleven and those of installed packages."
 _SCORES = "Attack membership by predictions, too; default: if they are stars."
 

@@ -32,7 +32,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "damping": {"help": "Pseudo-ratings with the mean, added to each item.", "least": 0},
     "item_damping": {"help": "Pseudo-ratings that shrink an item's mean.", "least": 0},
     "user_damping": {"help": "Pseudo-ratings that shrink a person's mean.", "least": 0},
-    "significance": {"help": "Co-raters below which a similarity is scaled down.", "least": 0},
+    "significance": {
+        "help": "A similarity is scaled down if fewer people than this rated both items.",
+        "least": 0,
+    },
     "domain": {"help": "Only this domain; all items if left out.", "flag": "--domain"},
     "source": {"help": "Domain that people have rated in.", "flag": "--source"},
     "target": {"help": "Domain to recommend from.", "flag": "--target"},
