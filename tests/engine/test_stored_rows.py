@@ -49,7 +49,10 @@ FOLDERS = {
     "other headers": ("the same columns", {"b.parquet": part().rename({"item": "item_id"})}),
     "another file": ("another file", {"part-0000": part()}),
     "cut off": ("cannot be read", {"b.parquet": b"PAR1xxxx"}),
-    "large": ("fit a signed 64-bit integer", {"b.parquet": part(item=pl.Series([2**64 - 1], dtype=pl.UInt64))}),
+    "large": (
+        "fit a signed 64-bit integer",
+        {"b.parquet": part(item=pl.Series([2**64 - 1], dtype=pl.UInt64))},
+    ),
     "dates": (
         "day or the month",
         {"b.parquet": part(time=["3/4/2020"]), "a.parquet": part(time=["3/4/2020"])},
