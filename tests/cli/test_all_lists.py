@@ -10,6 +10,7 @@ import threading
 import polars as pl
 import pytest
 
+from tacit.cli.all_lists import _strip_credentials
 from tacit.cli.app import main
 from tacit.data.list_stores import REDIS_PREFIX
 
@@ -151,3 +152,22 @@ def test_a_database_is_for_the_lists_of_all(made, capsys):
     """One person's list is shown."""
     assert main(["recommend", str(made / "m.tacit"), "--into", "redis://127.0.0.1"]) == 2
     assert "--all" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("destination", "shown"),
+    [
+        ("lists.csv", "lists.csv"),
+        ("s3://bucket/a@b", "s3://bucket/a@b"),
+        ("s3://key:secret@bucket/a@b", "s3://bucket/a@b"),
+        ("redis://:secret@host:7/3", "redis://host:7/3"),
+        ("redis://:se/cret@host/3", "redis://host/3"),
+        ("postgresql://h/db?user=u&password=secret", "postgresql://h/db"),
+        ("postgresql://h?password=sec/ret", "postgresql://h"),
+        ("postgresql://h/db?password=secret@secret", "postgresql://..."),
+        ("postgresql://u:secret?secret@h/db", "postgresql://..."),
+    ],
+)
+def test_an_address_is_shown_without_its_password(destination, shown):
+    """Wherever it stands; an @ in the path of a folder stays."""
+    assert _strip_credentials(destination) == shown

@@ -81,15 +81,23 @@ def write_all_lists(
 
 
 def _strip_credentials(destination: str) -> str:
-    """Return a destination; of an address, leave out all that stands before its last @.
+    """Return a destination as it may be shown: an address without user, password and options.
 
-    There a user and a password may stand.
+    A password may stand before an @ and after a question mark. Where both signs leave open which
+    part of a database's address is the password, only the scheme is shown.
     """
+    from tacit.data.list_stores import DATABASES
+
     scheme, separator, address = destination.partition("://")
     if not separator:
         return destination
-    _, _, host_and_path = address.rpartition("@")
-    return f"{scheme}://{host_and_path}"
+    if scheme not in DATABASES:  # a folder of a cluster, whose path may have an @ of its own
+        host, slash, path = address.partition("/")
+        return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+    location, _, options = address.partition("?")
+    if "@" in options:
+        return f"{scheme}://..."
+    return f"{scheme}://{location.rpartition('@')[2]}"
 
 
 def _write_lists_here(

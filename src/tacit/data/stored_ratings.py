@@ -170,7 +170,12 @@ def _call_on_items(
 
 
 def find_columns(
-    headers: Sequence[str], column_names: Mapping[Role, str | None], *, events: bool, path: object
+    headers: Sequence[str],
+    column_names: Mapping[Role, str | None],
+    *,
+    events: bool,
+    path: object,
+    needs_stars: bool = False,
 ) -> dict[Role, str]:
     """Find the header of each role, by well-known headers or as the caller named it.
 
@@ -180,6 +185,7 @@ def find_columns(
             header.
         events: Whether each row is an event without stars.
         path: The table, for messages.
+        needs_stars: Whether a table without stars is refused, unless its rows are events.
 
     Raises:
         DataError: A needed column, or one that the caller named, is missing; or two roles have the
@@ -188,6 +194,7 @@ def find_columns(
     """
     columns: dict[Role, str] = {}
     roles: list[Role] = ["user", "item", "time"] if events else ["user", "item", "rating", "time"]
+    needed_roles = ("user", "item", "rating") if needs_stars else ("user", "item")
     for role in roles:
         index = find_column(role, headers, column_names.get(role))
         if index is not None:
@@ -199,7 +206,7 @@ def find_columns(
                     fix="Name another column.",
                 )
             columns[role] = headers[index]
-        elif role in ("user", "item") or column_names.get(role) is not None:
+        elif role in needed_roles or column_names.get(role) is not None:
             raise missing_column_error(role, headers, column_names.get(role), path)
     if "rating" not in columns and not events and find_column("plays", headers, None) is not None:
         raise ConfigError(

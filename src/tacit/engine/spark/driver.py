@@ -135,7 +135,8 @@ def write_lists(
     """Write the lists of all people of a source as Parquet, on the cluster.
 
     No person's rows or lists come to this machine. Errors are those of `open_spark`; a folder `out`
-    that is already there is a ClusterError.
+    that is already there is a ClusterError, and a source without stars a DataError if the model is
+    of stars.
 
     Args:
         source: As in `open_spark`.
@@ -149,7 +150,9 @@ def write_lists(
     """
     with _session(remote) as session:
         events = model.scale_ == EVENTS
-        rows = _open_rows(session, source, column_names, model.scale_, events=events)
+        rows = _open_rows(
+            session, source, column_names, model.scale_, events=events, needs_stars=True
+        )
         task_count = _count_tasks(rows.frame, tasks)
         work = partial(
             workers.make_lists,
@@ -294,8 +297,11 @@ def _open_rows(
     scale: RatingScale | None,
     *,
     events: bool,
+    needs_stars: bool = False,
 ) -> _Rows:
     """Find the columns of a source and their types; arguments as in `open_spark`.
+
+    With `needs_stars`, a source without stars is refused, unless its rows are events.
 
     Raises:
         ClusterError: There is no such source.
@@ -307,7 +313,7 @@ def _open_rows(
     spark_types = dict(frame.dtypes)
     if not spark_types:  # what Spark returns for a path that is not there
         raise ClusterError(NOT_THERE)
-    header_of_role = find_columns([*spark_types], column_names, events=events, path=source)
+    header_of_role = find_columns([*spark_types], column_names, events=events, path=source, needs_stars=needs_stars)
     columns = [col(f"`{header}`").alias(role) for role, header in header_of_role.items()]
     selected = frame.select(*columns)
     # Even without rows, columns of an unusable type are refused.
@@ -429,10 +435,10 @@ def _cluster_path(path: str) -> str:
     """Return a path as the cluster sees it: a local path becomes absolute, an address stays.
 
     `pathlib` shortens an address such as s3://bucket/x to s3:/bucket/x; the slash is added again.
-    The addresses file:/x and file:///x are the same for a cluster, so neither is changed. An
-    address without a host, such as hdfs:///x, must not go through `pathlib`.
+    The addresses file:/x and file:///x are the same for a cluster, and so are dbfs:/x and
+    dbfs:///x, so none of them is changed. An address without a host, such as hdfs:///x, must not go through `pathlib`.
     """
-    if re.match(r"\w+://|file:/", path):
+    if re.match(r"\w+://|(file|dbfs):/", path):
         return path
     address = re.match(r"(\w+):/", path)
     if address is not None:
