@@ -8,7 +8,9 @@ import threading
 import pytest
 
 from tacit.cli.app import main
-from tacit.ledger import Cap, Holder, open_ledger
+from tacit.errors import ConfigError
+from tacit.ledger import Cap, Holder, LedgerRefused, open_ledger
+from tacit.ledger.inspection import backup
 from tests.support.ledger_requests import ask
 
 FILMS = Holder.dataset("shop", "films")
@@ -136,3 +138,38 @@ def test_a_backup_replaces_an_earlier_one(tmp_path, capsys):
     assert f"--source '{copy}'" in capsys.readouterr().out
     assert sorted(file.name for file in tmp_path.glob("a copy*")) == ["a copy.db"]
     assert copy.read_bytes().startswith(b"SQLite format 3")
+
+
+@pytest.mark.parametrize("content", [b"no database at all" * 100, b""])
+def test_a_file_that_is_no_ledger_has_no_backup(tmp_path, content, capsys):
+    """It is refused with a sentence, and no file is written."""
+    path = tmp_path / "b.db"
+    path.write_bytes(content)
+    with pytest.raises((LedgerRefused, ConfigError), match="no ledger"):
+        backup(path, tmp_path / "copy.db")
+    assert main(["ledger", "backup", str(path)]) in (2, 5)
+    assert [file.name for file in tmp_path.iterdir()] == ["b.db"]
+
+
+@pytest.mark.parametrize("command", ["backup", "export"])
+@pytest.mark.parametrize("name", ["b.db", "b.db.head", "b.db-wal", "same/../b.db", "link.db"])
+def test_a_ledgers_own_files_are_not_written_over(path, command, name, capsys):
+    """Under any spelling and through a link, also with --force."""
+    (path.parent / "same").mkdir()
+    (path.parent / "link.db").symlink_to(path)
+    contents = {file: file.read_bytes() for file in path.parent.glob("b.db*")}
+    out = f"{path.parent}/{name}"
+    assert main(["ledger", command, str(path), "--out", out, "--force"]) == 2
+    assert "of the ledger itself" in capsys.readouterr().err
+    assert {file: file.read_bytes() for file in path.parent.glob("b.db*")} == contents
+
+
+def test_a_folder_is_not_replaced_by_a_backup(path, monkeypatch, capsys):
+    """With --force neither: it is a sentence, and no file is left."""
+    monkeypatch.chdir(path.parent)
+    (path.parent / "folder").mkdir()
+    names = sorted(path.parent.iterdir())
+    for out in (".", "folder"):
+        assert main(["ledger", "backup", "b.db", "--out", out, "--force"]) == 1
+        assert "Error" in capsys.readouterr().err
+    assert sorted(path.parent.iterdir()) == names

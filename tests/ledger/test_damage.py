@@ -27,11 +27,12 @@ from tacit.ledger import (
     LedgerUnavailable,
     inspect_ledger,
     open_ledger,
+    operator_anchor,
     transactions,
 )
 from tacit.ledger import replay as replay_module
 from tacit.ledger import sqlite as sqlite_store
-from tacit.ledger.chain import START, entry_hash
+from tacit.ledger.chain import START, entry_body, entry_hash
 from tacit.ledger.replay import read_transaction, replay
 from tests.support.ledger_faults import payment_without_guard, planted
 from tests.support.ledger_requests import FILMS, ask, by_hand, engine_of
@@ -478,9 +479,17 @@ def test_a_file_that_is_no_ledger_is_refused(tmp_path):
 
 def test_addresses(tmp_path):
     """What is no address is refused without an echo: it may hold a password."""
-    for odd in ("sqlite://", "sqlite:///:memory:", "mysql://a:geheim@b/c", "://", "http://geheim"):
+    for odd in (
+        "sqlite://",
+        "sqlite:///:memory:",
+        "mysql://a:geheim@b/c",
+        "://",
+        "http://geheim",
+        "postgresql://h:geheim/db",
+        ".",
+    ):
         with pytest.raises(ConfigError) as refused:
-            open_ledger(odd, second=tmp_path / "head")
+            open_ledger(odd, second=None if odd == "." else tmp_path / "head")
         assert "geheim" not in str(refused.value)
     with pytest.raises(ConfigError, match="second"):
         open_ledger("postgresql://a:geheim@b/c")
@@ -574,3 +583,61 @@ def test_an_entry_before_the_first_is_named(spent):
     problems = inspect_ledger(spent).verification.problems
     assert "Entry -5 of the log was inserted, before the first." in problems
     assert not any("missing" in problem for problem in problems)
+
+
+CREATED = ("created", {"ledger": "a", "operator": operator_anchor(bytes(32))})
+OPENED = {
+    "number": 1,
+    "tenant": "shop",
+    "kind": "dataset",
+    "name": "films",
+    "unit": "pure",
+    "cap": 10,
+    "delta_cap": 0,
+    "epoch_cap": None,
+}
+PAID = {
+    "epoch": 0,
+    "charges": [],
+    "tenant": None,
+    "subject": None,
+    "operation": None,
+    "key": None,
+    "payload": None,
+    "answer": None,
+}
+MALFORMED = {
+    "a token that is a number": [CREATED, ("epoch", {"token": 5, "epoch": 1})],
+    "an epoch that is a text": [CREATED, ("epoch", {"token": "a", "epoch": "x"})],
+    "a budget's number that is a text": [CREATED, ("budget", OPENED | {"number": "x"})],
+    "a budget's number that is true": [CREATED, ("budget", OPENED | {"number": True})],
+    "a cap that is a text": [CREATED, ("budget", OPENED | {"cap": "x"})],
+    "an operator that is a number": [("created", {"ledger": "a", "operator": 5})],
+    "an amount beyond all floats": [
+        CREATED,
+        ("budget", OPENED | {"cap": 10**400}),
+        ("release", PAID | {"charges": [[1, 10**399, 0], [1, 0.5, 0]]}),
+    ],
+    "a state's name that is a number": [CREATED, ("release", PAID | {"state": [5, "a"]})],
+    "a state's name that no store holds": [CREATED, ("release", PAID | {"state": ["\ud800", "a"]})],
+}
+
+
+@pytest.mark.parametrize("entries", MALFORMED.values(), ids=MALFORMED.keys())
+def test_a_malformed_entry_is_a_problem(spent, entries):
+    """Whatever its facts are, with a hash that fits: the problem names it, and nothing crashes."""
+    previous_hash = START
+    with by_hand(spent) as connection:
+        for table in ("log", "budgets", "requests", "answers", "states"):
+            connection.execute(f"DELETE FROM ledger_{table}")
+        for number, (kind, facts) in enumerate(entries, 1):
+            body = entry_body(facts)
+            previous_hash = entry_hash(previous_hash, number, kind, body)
+            row = (number, kind, body, previous_hash)
+            connection.execute("INSERT INTO ledger_log VALUES (?, ?, ?, ?)", row)
+            if kind == "release":
+                connection.execute("INSERT INTO ledger_answers VALUES (?, NULL)", (number,))
+        columns = "1, 'shop', 'dataset', 'films', 'pure', 10, 0, 0, 0, NULL, 0, 0"
+        connection.execute(f"INSERT INTO ledger_budgets VALUES ({columns})")
+    problems = inspect_ledger(spent).verification.problems
+    assert f"Entry {len(entries)} of the log cannot be read." in problems

@@ -155,6 +155,9 @@ def test_names_of_this_machine_are_one_server(host):
     assert shares_device(store, "postgresql:///second?host=/var/run/postgresql")
     assert not shares_device(store, "postgresql://elsewhere.example/second")
     assert not shares_device(store, f"postgresql://{host or 'localhost'}:5433/second")
+    assert not shares_device(store, f"postgresql://{host}/second?port=5433")
+    assert shares_device(f"{store}?port=5433", f"postgresql://{host}/second?port=5433")
+    assert not shares_device(store, f"postgresql://{host}/second?host=elsewhere.example")
 
 
 def test_a_second_place_is_found_after_a_power_cut(tmp_path, monkeypatch):

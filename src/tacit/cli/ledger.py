@@ -179,15 +179,20 @@ def backup(
 
     The copy holds data that people sent to the service. Only its owner can read it.
     """
+    from tacit.atomic_writes import check_writable
     from tacit.ledger import inspection
 
     out = out or _name_beside_ledger(address, "-backup.db", force=force)
+    _refuse_own_file(out, address, None)
     if force and out.exists():
+        check_writable(out)
         # A backup is only written to a new file. The old one stays until the new one is complete.
-        new_backup = out.with_name(f"{out.name}.new")
-        new_backup.unlink(missing_ok=True)
-        inspection.backup(address, new_backup)
-        new_backup.replace(out)
+        new_backup = out.with_name(f".{out.name}.{secrets.token_hex(8)}")
+        try:
+            inspection.backup(address, new_backup)
+            new_backup.replace(out)
+        finally:
+            new_backup.unlink(missing_ok=True)
     else:
         inspection.backup(address, out)
     ledger = _quote_address(address, "LEDGER")
@@ -266,6 +271,7 @@ def export(
 
     inspected = inspect_ledger(address, second=second)
     out = out or _name_beside_ledger(address, "-log.json", force=force)
+    _refuse_own_file(out, address, second)
     document = terminal.to_json_types({**_summarise(inspected), "entries": inspected.entries})
     write_whole(out, (json.dumps(document, indent=1) + "\n").encode())
     result = {**_summarise(inspected), "written": out}
@@ -287,6 +293,38 @@ def _name_beside_ledger(address: str, ending: str, *, force: bool) -> Path:
     return name_output_beside(
         Path("ledger" if "://" in address else address), ending=ending, force=force
     )
+
+
+def _refuse_own_file(out: Path, address: str, second: str | None) -> None:
+    """Refuse to write over a file of the ledger itself, also under another spelling or a link.
+
+    Args:
+        out: File to write.
+        address: File of the ledger, or address of its database.
+        second: File or address of the second place; None: the default one.
+
+    Raises:
+        ConfigError: `out` is the ledger's file, its -wal or -journal, or its second place.
+    """
+    from tacit.ledger.addresses import default_head_path, parse_address
+
+    own_files: list[Path] = []
+    _, store = parse_address(address)
+    if store is not None:
+        if store.is_dir():  # a service's folder
+            store = store / "budgets.db"
+        own_files += [store, default_head_path(store)]
+        own_files += [store.with_name(store.name + ending) for ending in ("-wal", "-journal")]
+    if second is not None:
+        _, head_file = parse_address(second)
+        own_files += [head_file] if head_file is not None else []
+    for file in own_files:
+        is_same = out.resolve() == file.resolve()
+        if is_same or (out.exists() and file.exists() and out.samefile(file)):
+            raise ConfigError(
+                f"{out} is a file of the ledger itself: its store, its log or its second place. "
+                "Name another file with --out."
+            )
 
 
 def _read_cap(

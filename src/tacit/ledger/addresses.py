@@ -41,7 +41,7 @@ def parse_address(where: str | Path) -> tuple[URL, Path | None]:
         return make_url("sqlite://"), Path(where)
     try:
         url = make_url(where)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # the latter for a port that is no number
         raise ConfigError(
             "The address of a ledger, or of its second place, cannot be read as a path or a URL."
         ) from None
@@ -57,7 +57,13 @@ def parse_address(where: str | Path) -> tuple[URL, Path | None]:
 
 
 def default_head_path(path: Path) -> Path:
-    """Return PATH.head, the default second place of a ledger in the file PATH."""
+    """Return PATH.head, the default second place of a ledger in the file PATH.
+
+    Raises:
+        ConfigError: The path is that of the current folder or of the root, which have no name.
+    """
+    if not path.name:
+        raise ConfigError(f"{path} is a folder. Name the ledger's file, such as budgets.db.")
     return path.with_name(path.name + ".head")
 
 
@@ -90,14 +96,16 @@ def _device_of(path: Path) -> int:
     return existing.stat().st_dev
 
 
-def _server_of(url: URL) -> tuple[str, int]:
+def _server_of(url: URL) -> tuple[str, str]:
     """Return the host in lower case and the port of a PostgreSQL server.
 
     The host is "" for this machine: if the URL names no host, `localhost`, a loopback address, or
     a folder of Unix sockets, which begins with a slash. This machine's name in a network is not
-    recognised.
+    recognised. Host and port after the question mark count before those in front of it, as they do
+    for a connection.
     """
-    host = str(url.host or url.query.get("host") or "").lower()
+    host = str(url.query.get("host") or url.host or "").lower()
     if host in _THIS_MACHINE or host.startswith("/"):
         host = ""
-    return host, url.port or _POSTGRESQL_PORT
+    port = url.query.get("port") or url.port or _POSTGRESQL_PORT
+    return host, str(port)

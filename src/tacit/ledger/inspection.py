@@ -180,17 +180,24 @@ def backup(where: str | Path, target: Path) -> None:
         OutputError: There is a file at the target, or the copy did not succeed; then no file is
             left.
         LedgerHeld: A program that is not a service has the file open.
-        LedgerRefused: The file system or the linked SQLite is not safe.
+        LedgerRefused: The file is damaged or no database, or the file system or the linked SQLite
+            is not safe.
+        LedgerUnavailable: The file cannot be read.
     """
     path = _file_of(where)
     if not path.is_file():
         raise ConfigError("There is no ledger here. Check the path.")
     engine = sqlite.make_engine(path, patience=0, owns=False)
     try:
+        with read_transaction(engine) as connection:
+            if not has_tables(connection):
+                raise ConfigError("There is no ledger here. Check the path.")
         sqlite.copy_store(engine, target)
     except LedgerHeld as held_error:
         with sqlite.new_file(target) as temporary:
             _fetch_copy(path, temporary, held_error)
+    except SQLAlchemyError as error:
+        raise explain_store_error(error) from None
     finally:
         engine.dispose()
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass, field
+from types import NoneType
 from typing import Any
 
 from tacit.ledger.chain import START, Head, entry_hash, fingerprint
@@ -129,10 +131,13 @@ class LogState:
             self.problems.append(f"Entry {row.sequence} of the log {fault}.")
 
     # The next five methods add the effect of one kind of entry each. They return what is wrong with
-    # the entry, as the end of a sentence that begins "Entry 7 of the log"; "" if nothing is.
+    # the entry, as the end of a sentence that begins "Entry 7 of the log"; "" if nothing is. An
+    # entry that lacks a fact, or has one of another type, raises KeyError, TypeError or ValueError.
 
     def _create(self, facts: dict[str, Any], row: Any, _previous_hash: str) -> str:
         """Begin a ledger, which only the first entry may do."""
+        _check_types([facts["ledger"]], str)
+        _check_types([facts["operator"]], str, NoneType)
         self.ledger = facts["ledger"]
         self.operator = facts["operator"]
         return "" if row.sequence == 1 else "begins a ledger a second time"
@@ -140,6 +145,8 @@ class LogState:
     def _open_budget(self, facts: dict[str, Any], row: Any, _previous_hash: str) -> str:
         """Open a budget that is not open yet."""
         number = facts["number"]
+        _check_types([number, facts["cap"], facts["delta_cap"]], int)
+        _check_types([facts["epoch_cap"]], int, NoneType)
         if number in self.budgets:
             return f"opens budget {number} a second time"
         names = ("tenant", "kind", "name", "unit", "cap", "delta_cap", "epoch_cap")
@@ -148,6 +155,8 @@ class LogState:
 
     def _step_epoch(self, facts: dict[str, Any], row: Any, _previous_hash: str) -> str:
         """Advance to the next epoch, with the operator's token."""
+        _check_types([facts["token"]], str)
+        _check_types([facts["epoch"]], int)
         next_epoch = self.epoch + 1
         is_token = self.operator is not None and is_next_token(facts["token"], self.operator)
         self.operator = facts["token"]
@@ -160,8 +169,10 @@ class LogState:
         """Pay the charges of a release; compare the stored request and answer with the entry."""
         self.releases += 1
         self.releases_since_start += 1
+        _check_types([facts["epoch"]], int)
         is_covered = facts["epoch"] == self.epoch
         for number, amount, delta in facts["charges"]:
+            _check_types([number, amount, delta], int)
             if not self.budgets[number].pay(amount, delta, facts["epoch"]):
                 is_covered = False
             self._budget_lines.pop(number, None)
@@ -176,6 +187,8 @@ class LogState:
             return "has an answer that is missing or was changed"
         if "state" in facts:
             name, digest = facts["state"]
+            _check_types([name, digest], str)
+            name.encode()  # a lone surrogate raises a ValueError here, and not in the store
             self.states[name] = (row.sequence, digest)
         return ""
 
@@ -242,6 +255,13 @@ _STEPS = {
     CHECKPOINT: LogState._check_state,
 }
 """For each kind of entry, the method that adds its effect."""
+
+
+def _check_types(values: Iterable[Any], *types: type) -> None:
+    """Raise TypeError unless each value has one of the types; a Boolean is no integer."""
+    for value in values:
+        if type(value) not in types:
+            raise TypeError
 
 
 def state_digest(text: str) -> str:

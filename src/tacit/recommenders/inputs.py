@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from numbers import Integral
 from typing import Any
 
@@ -15,6 +17,7 @@ from tacit.errors import ConfigError, DataError
 
 _HISTORY_EXAMPLE = "{item id: stars}, such as {7: 4.0}"
 """What a history looks like, for messages of errors."""
+_EARLIEST_TIME, _LATEST_TIME = -(2**63), 2**63 - 1
 
 
 def as_ratings(ratings: object) -> Ratings:
@@ -103,7 +106,7 @@ def checked_times(times: object, history: Mapping[Any, float]) -> Mapping[Any, i
 
     Raises:
         DataError: The times are no mapping, are of other items than the history, or one is no whole
-            number.
+            number of 64 bits.
     """
     expected = "whole seconds for each item of the history and no other"
     if not isinstance(times, Mapping):
@@ -119,6 +122,9 @@ def checked_times(times: object, history: Mapping[Any, float]) -> Mapping[Any, i
         if isinstance(time, bool) or not isinstance(time, Integral):
             what = f"the time of item {item!r} in the history is no whole number"
             raise DataError(what, found=time, expected=expected)
+        if not _EARLIEST_TIME <= time <= _LATEST_TIME:
+            what = f"the time of item {item!r} in the history is no time in seconds"
+            raise DataError(what, expected="whole seconds in 64 bits")
     return times
 
 
@@ -156,16 +162,28 @@ def checked_history(
 def _finite_stars(history: Mapping[Any, Any]) -> NDArray[np.float64]:
     """Return (ratings,) stars of a history; raise DataError if one is not a finite number."""
     if set(map(type, history.values())) <= {int, float}:
-        stars = np.array(list(history.values()), dtype=float)
-        if np.isfinite(stars).all():
-            return stars
+        with suppress(OverflowError):  # of an integer that is too large; the loop names its item
+            stars = np.array(list(history.values()), dtype=float)
+            if np.isfinite(stars).all():
+                return stars
     for item, value in history.items():
-        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not is_number or not np.isfinite(value):
+        if not _is_finite_number(value):
             problem = f"the rating of item {item!r} in the history is not a finite number"
             fix = "Leave the item out, or correct it."
             raise DataError(problem, expected=_HISTORY_EXAMPLE, fix=fix)
     return np.array(list(history.values()), dtype=float)
+
+
+def _is_finite_number(value: object) -> bool:
+    """Tell whether a value is a real number, no Boolean, that a float can hold."""
+    if isinstance(value, bool | np.complexfloating):
+        return False
+    if not isinstance(value, int | float | np.number):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def check_id_type(history: Collection[Any], ids: Column) -> None:

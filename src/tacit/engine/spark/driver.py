@@ -313,7 +313,9 @@ def _open_rows(
     spark_types = dict(frame.dtypes)
     if not spark_types:  # what Spark returns for a path that is not there
         raise ClusterError(NOT_THERE)
-    header_of_role = find_columns([*spark_types], column_names, events=events, path=source, needs_stars=needs_stars)
+    header_of_role = find_columns(
+        [*spark_types], column_names, events=events, path=source, needs_stars=needs_stars
+    )
     columns = [col(f"`{header}`").alias(role) for role, header in header_of_role.items()]
     selected = frame.select(*columns)
     # Even without rows, columns of an unusable type are refused.
