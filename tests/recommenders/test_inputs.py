@@ -18,7 +18,7 @@ def test_stars_that_no_float_holds_are_refused(value: object, others: dict[int, 
     assert checked_history({**others, 7: 5}) == {**others, 7: 5}
 
 
-@pytest.mark.parametrize("time", [2**63, -(2**63) - 1, 10**5000])
+@pytest.mark.parametrize("time", [2**63, -(2**63) - 1, 10**400])
 def test_times_beyond_64_bits_are_refused(time: int) -> None:
     """The error names the item."""
     with pytest.raises(DataError, match="the time of item 7 in the history"):

@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.recommenders.item_details import ItemDetails, details_from_parts, details_to_parts
+from tacit.recommenders.item_details import (
+    ItemDetails,
+    details_from_parts,
+    details_of_facts,
+    details_to_parts,
+)
 
 IDS = np.array([1, 2, 5, 9])
 DETAILS = {
@@ -59,3 +64,11 @@ def test_texts_that_are_none_are_refused(name: str, values: object) -> None:
     header, arrays = details_to_parts(IDS, DETAILS)
     with pytest.raises(ValueError, match="fact"):
         details_from_parts(IDS, {**(header or {}), name: values}, arrays)
+
+
+@pytest.mark.parametrize("value", [[], [None], None, "", " ", [""]])
+def test_an_empty_fact_is_none(value: object) -> None:
+    """Whether it is an empty list, an empty text or nothing at all."""
+    assert details_of_facts({"price": value, "image": value, "genres": value}) == ItemDetails()
+    facts = {"price": ["9.90", "8"], "image": value, "genres": ["red|blue", "red"]}
+    assert details_of_facts(facts) == ItemDetails(("red", "blue"), "9.90")

@@ -65,20 +65,22 @@ def details_of_facts(facts: Mapping[str, Any]) -> ItemDetails:
     """Read categories, price and picture of one item from its row of a catalogue.
 
     Args:
-        facts: The item's value, or list of values, by the header of the column.
+        facts: The item's value, or list of values, by the header of the column. Of several prices
+            or pictures the first one counts; an empty text or list, or None, is no fact.
     """
     categories: list[str] = []
     details = ItemDetails()
     for name, value in facts.items():
         parts = value if isinstance(value, list | tuple) else [value]
-        values = [str(part) for part in parts]
+        values = [str(part) for part in parts if part is not None]
+        first_value = values[0].strip() if values else ""
         if is_named("category", name):
             for text in values:
                 categories += [part.strip() for part in text.split(SEPARATOR) if part.strip()]
         elif is_named("price", name):
-            details = replace(details, price=values[0])
+            details = replace(details, price=first_value or None)
         elif is_named("image", name):
-            details = replace(details, image=values[0])
+            details = replace(details, image=first_value or None)
     return replace(details, categories=tuple(dict.fromkeys(categories))[:MOST_CATEGORIES])
 
 

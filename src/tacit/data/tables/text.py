@@ -376,7 +376,7 @@ def _find_dialect(
     if delimiter is None:
         delimiter = _choose_delimiter(texts, known_headers)
     else:
-        delimiter = _check_delimiter(delimiter, path)
+        delimiter = check_delimiter(delimiter, path)
     widths = [len(_split(text, delimiter)) for text in texts]
     usual_width = max(set(widths), key=widths.count)
     known_counts = [_count_known_headers(text, delimiter, known_headers) for text in texts]
@@ -813,7 +813,7 @@ def _is_in_single_quotes(cell: str) -> bool:
     return len(text) > 1 and text[0] == text[-1] == "'"
 
 
-def _check_delimiter(delimiter: str, path: Path) -> str:
+def check_delimiter(delimiter: str, path: Path) -> str:
     r"""Return the delimiter that the caller names, perhaps as `\t`, `tab` or `space`.
 
     Raises:

@@ -438,7 +438,8 @@ def _cluster_path(path: str) -> str:
 
     `pathlib` shortens an address such as s3://bucket/x to s3:/bucket/x; the slash is added again.
     The addresses file:/x and file:///x are the same for a cluster, and so are dbfs:/x and
-    dbfs:///x, so none of them is changed. An address without a host, such as hdfs:///x, must not go through `pathlib`.
+    dbfs:///x, so none of them is changed. An address without a host, such as hdfs:///x, must not
+    go through `pathlib`.
     """
     if re.match(r"\w+://|(file|dbfs):/", path):
         return path
