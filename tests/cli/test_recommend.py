@@ -253,6 +253,16 @@ def test_a_broken_memory_stops_the_release(folder, tacit, mine, tmp_path):
     assert memory.read_text() == "[[1, 2"
 
 
+def test_a_memory_is_no_folder(folder, tacit, mine, tmp_path, monkeypatch):
+    """It is refused in words, and no account is made."""
+    monkeypatch.chdir(tmp_path)
+    words = ("recommend", folder / "m.tacit", "--history", mine)
+    code, out, err = tacit(*words, "--about", "gender=F", "--memory", ".")
+    assert (code, out) == (1, "")
+    assert "Name a file with --memory" in err
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.csv"]
+
+
 @pytest.mark.parametrize(
     ("about", "words"),
     [("gender=X", "F, M"), ("age=3", "gender"), ("gender", "NAME=VALUE")],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import fields
 
 import numpy as np
@@ -250,7 +251,7 @@ def test_a_device_refuses_too_much(tacit):
     assert tacit("device", "explain", "--epsilon", 2, "--limit", 2)[0] == 0
 
 
-@pytest.mark.parametrize("ids", [[7, 12, 30, 31], ["a", "b b", "c", "7"]])
+@pytest.mark.parametrize("ids", [[7, -12, 30, 31], ["a", "b b", "--5", "7"]])
 def test_explain_a_campaign_of_ones_own(as_json, tmp_path, ids):
     """A campaign's bytes, its items and a history, each from a file; ids are texts or integers."""
     made = new_campaign(ids, rated=2, epsilon=0.5, theta=0.5, seed=bytes(16))
@@ -261,6 +262,21 @@ def test_explain_a_campaign_of_ones_own(as_json, tmp_path, ids):
     found = as_json("device", "explain", *files, "--history", tmp_path / "mine.csv")
     assert found["campaign"]["bytes"] == made.encode().hex()
     assert found["report"].startswith("0102" + made.id.hex())
+
+
+def test_explain_names_the_cards_of_its_own_campaign(tacit, tmp_path):
+    """With all that the cards depend on; the command that is printed prints them."""
+    made = new_campaign([1, 2, 3, 4], rated=2, epsilon=0.1234567, method="pairwise-preference")
+    (tmp_path / "campaign").write_bytes(made.encode())
+    (tmp_path / "items").write_text("1\n2\n3\n4\n")
+    (tmp_path / "mine.csv").write_text("item,rating\n1,5\n2,2\n")
+    files = ("--campaign", tmp_path / "campaign", "--catalogue", tmp_path / "items")
+    _, out, _ = tacit("device", "explain", *files, "--history", tmp_path / "mine.csv")
+    shown = " ".join(out.split())
+    options = "--epsilon 0.123457 --method pairwise-preference --questions 1 --rated 2"
+    command = f"tacit guarantee sketches {options} --unit user"
+    assert command in shown
+    assert tacit(*shlex.split(command)[1:])[0] == 0
 
 
 def test_explain_what_it_was_not_given(tacit, tmp_path):

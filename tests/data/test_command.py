@@ -228,3 +228,49 @@ def test_generate_makes_two_domains(run: Any, tmp_path: Path) -> None:
     assert 600 < len(made) < 1000
     assert "title" in made.item_metadata
     assert run("generate", tmp_path / "t.csv", *words, "--items", 1)[0] == 2
+
+
+@pytest.mark.parametrize(
+    "words", [("generate", ".", "--seed", 1), ("films", "."), ("domains", "r.csv", "-o", ".")]
+)
+def test_a_folder_is_no_table_to_write(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[object, ...]
+) -> None:
+    """It is refused in words, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    Path("r.csv").write_text("user,item,rating\n1,1,5\n2,1,4\n")
+    code, _, errors = run(*words)
+    assert code == 2
+    assert ".csv, .tsv, .parquet" in " ".join(errors.split())
+    assert [file.name for file in tmp_path.iterdir()] == ["r.csv"]
+
+
+def test_the_current_folder_is_exported_into_itself(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no name of its own to make the new folder's from."""
+    shape = ("--seed", 1, "--users", 60, "--items", 40, "--ratings", 1500)
+    assert run("generate", tmp_path / "a.csv", *shape)[0] == 0
+    made = tmp_path / "made"
+    code, _, errors = run("import", tmp_path / "a.csv", "-o", made)
+    assert code == 0, errors
+    monkeypatch.chdir(made)
+    code, text, errors = run("export", ".", "--to", "recbole", "--json")
+    assert code == 0, errors
+    assert json.loads(text)["folder"] == "ratings-recbole"
+    assert (made / "ratings-recbole").is_dir()
+    code, _, errors = run("export", tmp_path / "a.csv", "--to", "a/b")
+    assert code == 2, errors
+
+
+def test_commands_that_are_printed_have_quotes(run: Any, tmp_path: Path) -> None:
+    """The name of a folder may hold a blank."""
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    shape = ("--seed", 1, "--users", 60, "--items", 40, "--ratings", 1500)
+    _, text, _ = run("generate", folder / "g.csv", *shape)
+    assert f"--users '{folder}/g-users.csv'" in " ".join(text.split("\n  ")).replace("\n", " ")
+    _, text, _ = run("generate", folder / "d.csv", *shape[:6], "--ratings", 600, "--domains")
+    assert f"--items '{folder}/d-items.csv'" in " ".join(text.split("\n  ")).replace("\n", " ")
+    _, _, errors = run("describe", folder / "d.csv")
+    assert f"--items '{folder}/d-items.csv'" in " ".join(errors.split())

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.data.columns import EVENTS
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.errors import DataError
+from tacit.errors import ConfigError, DataError
 
 STARS = RatingScale(1, 5, 1)
 IDS = st.one_of(
@@ -370,3 +371,11 @@ def test_nobody_decides_which_ratings_of_another_person_stay(times: int | None) 
     alone, with_another = limit(users, items), limit(more_users, more_items)
     for user in range(1, 21):
         assert alone.history(user) == with_another.history(user)
+
+
+def test_events_have_no_scale_of_stars() -> None:
+    """An event is no rating of 1 star; the scale of events may be named."""
+    with pytest.raises(ConfigError, match="a scale has no meaning"):
+        Ratings.from_arrays([1, 2], [3, 4], scale=RatingScale(1, 5, 1))
+    named = Ratings.from_arrays([1, 2], [3, 4], scale=EVENTS)
+    assert named.digest == Ratings.from_arrays([1, 2], [3, 4]).digest

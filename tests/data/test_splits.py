@@ -95,6 +95,12 @@ def test_temporal_needs_times() -> None:
         temporal(Ratings.from_arrays([1], [1], [1]))
 
 
+def test_temporal_needs_ratings(ratings: Ratings) -> None:
+    """Of no ratings there is no later half."""
+    with pytest.raises(DataError, match="no ratings to split"):
+        temporal(ratings.where(np.zeros(len(ratings), dtype=bool)))
+
+
 def test_both_halves_keep_the_numbers(ratings: Ratings) -> None:
     """One model serves both halves: same people, same items."""
     split = temporal(ratings)

@@ -123,7 +123,7 @@ def export(
     """
     from tacit.data.tables.research_folders import write_research_folder
 
-    folder = out or source.path.with_name(f"{source.path.stem}-{to}")
+    folder = out or source.path.parent / f"{source.path.stem or 'ratings'}-{to}"
     ratings = source.read()
     files = write_research_folder(ratings, to, folder)
     counts = f"{ratings.n_users:,} people, {ratings.n_items:,} items, {len(ratings):,} ratings"

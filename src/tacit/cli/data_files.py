@@ -449,7 +449,8 @@ def generate(
     write_users(generated, users_file)
     facts = {"seed": seed, "users_file": str(users_file), "attribute": "gender"}
     genders = f"their gender in {users_file}"
-    return _write_generated(generated, out, items_file, facts, genders, f"--users {users_file}")
+    flag = f"--users {shlex.quote(str(users_file))}"
+    return _write_generated(generated, out, items_file, facts, genders, flag)
 
 
 @command(app)
@@ -475,12 +476,19 @@ def _write_domains(generated: Ratings, out: Path, seed: int) -> Result:
     titles = np.array([f"Item {key}" for key in generated.item_ids.tolist()], dtype=object)
     generated = replace(generated, item_metadata={"title": titles, **generated.item_metadata})
     items = f"what is known of {generated.n_items:,} items in {items_file}"
-    flag = f"--items {items_file}"
+    flag = f"--items {shlex.quote(str(items_file))}"
     return _write_generated(generated, out, items_file, {"seed": seed}, items, flag)
 
 
 def file_beside(out: Path, content: str) -> Path:
-    """Name a file beside another after its content: OUT-CONTENT.csv beside OUT.csv."""
+    """Name a file beside another after its content: OUT-CONTENT.csv beside OUT.csv.
+
+    Raises:
+        ConfigError: The other file's ending is none of those that can be written.
+    """
+    from tacit.data.tables.folder import check_ending
+
+    check_ending(out)
     return out.with_name(f"{out.stem}-{content}{out.suffix}")
 
 

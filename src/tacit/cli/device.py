@@ -7,6 +7,8 @@ file in place of a service, so that nothing is sent anywhere.
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -32,7 +34,7 @@ from tacit.client.transport import Transport
 from tacit.design import ExecutionOptions, option
 from tacit.designs.standard_scheme.epochs import calendar_epoch
 from tacit.designs.standard_scheme.messages import Release, Scores
-from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.errors import ConfigError, DataError, OutputError, PrivacyError
 from tacit.evaluation import Result, Table
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ _MADE_UP_ITEMS = 40
 """Number of items of the made-up campaign."""
 _MADE_UP_RATED = 10
 """Number of items that the made-up campaign assumes people to have rated."""
+_INTEGER = re.compile("-?[0-9]{1,19}")
+"""Pattern of an item id that looks like an integer."""
 _MOST_RATINGS_SHOWN = 8
 """Most of the person's ratings that are shown."""
 _REPORTS_AT_ONCE = 1 << 17
@@ -120,8 +124,20 @@ def explain(
             f"On the device, and never sent: {_format_ratings(ratings)}.",
             Table(sent_title, ("bytes", "what they mean"), meanings),
         ),
-        f"tacit guarantee sketches --epsilon {fields['epsilon']:g}  says what that promises.",
+        f"{_format_guarantee_command(fields)}  says what that promises.",
     )
+
+
+def _format_guarantee_command(fields: dict[str, Any]) -> str:
+    """Format the command that prints the guarantee cards of a campaign.
+
+    Args:
+        fields: The campaign's fields, as `_list_fields` returns them.
+    """
+    command_words = ["tacit", "guarantee", "sketches", "--epsilon", f"{fields['epsilon']:.12g}"]
+    for name in ("method", "questions", "rated", "unit"):
+        command_words += [f"--{name}", str(fields[name])]
+    return shlex.join(command_words)
 
 
 def _make_field_rows(fields: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -184,7 +200,7 @@ def _read_or_make_campaign(
         raise ConfigError("A campaign names its items by number: add --catalogue FILE.")
     campaign = _decode_campaign(path)
     texts: list[Any] = terminal.parse_ids([f"@{catalogue}"])
-    with_integers = [int(text) if text.lstrip("-").isdecimal() else text for text in texts]
+    with_integers = [int(text) if _INTEGER.fullmatch(text) else text for text in texts]
     if catalogue_digest(with_integers) == campaign.catalogue_digest:
         return campaign, with_integers
     return campaign, texts
@@ -340,11 +356,14 @@ def answer_letter(
 
     Raises:
         DataError: An attribute, a value or a star is not one of the model's.
+        OutputError: `memory` is a folder, or a file cannot be written.
     """
     # These raise for an unknown value or a star off the scale, before files are made.
     model.device(values)
     model.predict((), history=history)
     now = int(time.time())
+    if not memory.name:
+        raise OutputError(f"{memory}: this is a folder. Name a file with --memory.")
     account = FileAccount(memory.with_name(memory.name + ".account"), now)
     stored_memory = FileMemory(memory)
     answer = _exchange_letter(model, account, stored_memory, values, history, now)

@@ -7,6 +7,7 @@ Ratings are read into memory (`RatingsOptions.read`), or opened on disk or on a 
 from __future__ import annotations
 
 import re
+import shlex
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -169,7 +170,7 @@ class RatingsOptions:
         if items_file is not None:
             terminal.note(
                 f"Also read, though no option names it: {items_file}, with metadata of items. Name "
-                f"it with --items {items_file}, or move it elsewhere."
+                f"it with --items {shlex.quote(str(items_file))}, or move it elsewhere."
             )
 
     def _load(self, *, domain: str | None, items: Path | None) -> Ratings:

@@ -15,8 +15,8 @@ def read_cold_items(path: Path, delimiter: str | None = None) -> dict[str, dict[
     Args:
         path: A text table with a line of headers: ids in the first column, then columns of the
             catalogue.
-        delimiter: Character between two cells, `tab` or `::`, as `check_delimiter` reads it; None: a
-            comma.
+        delimiter: Character between two cells, `tab` or `::`, as `check_delimiter` reads it;
+            None: a comma.
 
     Returns:
         Each item's id to its facts, which map the name of a column to the text of the cell. Empty

@@ -75,11 +75,14 @@ class ListTable:
 def check_place(place: str) -> None:
     """Refuse a place of a kind that lists cannot be written to, before any list is computed.
 
+    An address may hold a password, so no error repeats it.
+
     Args:
         place: A file or an address, as in `write_lists`.
 
     Raises:
-        ConfigError: The file's ending or the address's scheme is not supported.
+        ConfigError: The file's ending or the address's scheme is not supported, or the address
+            cannot be read.
         MissingExtra: The place is PostgreSQL, and psycopg is not installed.
     """
     scheme = place.partition("://")[0] if "://" in place else ""
@@ -89,6 +92,16 @@ def check_place(place: str) -> None:
         raise ConfigError(f"Lists go into {_join(DATABASES)}; got {scheme}.")
     elif not scheme and Path(place).suffix not in FILE_ENDINGS:
         raise ConfigError(f"Lists go into a file that ends in {_join(FILE_ENDINGS)}; got {place}.")
+    if scheme:
+        try:
+            parts = urlsplit(place)
+            if scheme != "postgresql":  # PostgreSQL's address may name several hosts and ports
+                _ = parts.port
+        except ValueError:
+            raise ConfigError(
+                f"The address of the database cannot be read. Write {scheme}://HOST:PORT/NAME, and "
+                "in a password %40 for @, %2F for / and %5B for [."
+            ) from None
 
 
 def write_lists(table: ListTable, place: str) -> None:
@@ -126,8 +139,8 @@ def _json_lines(table: ListTable) -> bytes:
     lines = []
     for user, items, scores in table.by_person():
         line = {"user": user, "items": items, "scores": scores}
-        lines.append(json.dumps(line, ensure_ascii=False))
-    return ("\n".join(lines) + "\n").encode()
+        lines.append(json.dumps(line, ensure_ascii=False) + "\n")
+    return "".join(lines).encode()
 
 
 def _write_sqlite(table: ListTable, path: Path) -> None:

@@ -29,7 +29,7 @@ from tacit.data.columns import (
 )
 from tacit.data.columns import Column as Column
 from tacit.data.columns import RatingScale as RatingScale
-from tacit.errors import DataError
+from tacit.errors import ConfigError, DataError
 from tacit.views import table
 
 
@@ -127,7 +127,10 @@ class Ratings:
         Raises:
             DataError: There is no row, the columns differ in length, a value is no id, no rating or
                 no time, or `scale` is None and no common scale holds all stars.
+            ConfigError: A scale of stars is given for events.
         """
+        if values is None and scale not in (None, EVENTS):
+            raise ConfigError("Events have no stars, so a scale has no meaning for them.")
         user_ids, user_numbers = number_ids(users, "user")
         item_ids, item_numbers = number_ids(items, "item")
         del users, items

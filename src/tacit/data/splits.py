@@ -73,7 +73,7 @@ def temporal(ratings: Ratings, share: float = 0.2) -> Split:
 
     Raises:
         ConfigError: The share is not above 0 and below 1.
-        DataError: The ratings have no times, or all have the same time.
+        DataError: There are no ratings, they have no times, or all have the same time.
     """
     check_share(share)
     if ratings.timestamps is None:
@@ -81,6 +81,8 @@ def temporal(ratings: Ratings, share: float = 0.2) -> Split:
             "these ratings have no times to split by",
             fix="Name the column with --time, or split at random per user.",
         )
+    if not len(ratings):
+        raise DataError("there are no ratings to split", expected="two or more, of different times")
     times = np.sort(ratings.timestamps)
     cut = times[min(len(times) - 1, int(np.ceil((1 - share) * len(times))) - 1)]
     if cut == times[-1]:  # nothing is later, so cut before the ratings of this time

@@ -483,5 +483,7 @@ def items_beside(path: Path) -> Path | None:
     Returns:
         Its path; None if there is no such file.
     """
+    if not path.name:  # the current folder
+        return None
     items_file = path.with_name(f"{path.stem}-items{path.suffix}")
     return items_file if items_file.is_file() else None

@@ -8,6 +8,7 @@ Order       Rows must be in the order of time; this is not checked.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,7 @@ class VisitColumns:
         high: a public upper bound of all context columns; it is scaled to 1.
 
     Raises:
-        ConfigError: `low` is not below `high`.
+        ConfigError: `low` is not below `high`, or one of them or their difference is infinite.
     """
 
     contexts: tuple[str, ...] = ()
@@ -84,8 +85,11 @@ class VisitColumns:
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.low < self.high:
-            raise ConfigError(f"Contexts lie from low to high; got {self.low:g} and {self.high:g}.")
+        if not (self.low < self.high and math.isfinite(self.high - self.low)):
+            raise ConfigError(
+                "Contexts lie from low to high, two finite numbers; got "
+                f"{self.low:g} and {self.high:g}."
+            )
 
 
 def read_visits(path: str | Path, columns: VisitColumns | None = None) -> LoggedVisits:

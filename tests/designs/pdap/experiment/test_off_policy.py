@@ -152,10 +152,14 @@ def test_a_column_of_chances_that_is_named_must_exist(tmp_path):
         read_visits(file, VisitColumns(propensity="chances"))
 
 
-def test_bounds_have_an_order():
-    """A lower bound above the upper one scales nothing."""
-    with pytest.raises(ConfigError):
-        VisitColumns(low=1.0, high=0.0)
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(1.0, 0.0), (-np.inf, 1.0), (0.0, np.inf), (np.nan, 1.0), (-1e308, 1e308)],
+)
+def test_bounds_are_finite_and_have_an_order(low, high):
+    """With other bounds no context can be scaled."""
+    with pytest.raises(ConfigError, match="from low to high"):
+        VisitColumns(low=low, high=high)
 
 
 def test_replay_prints_estimates_beside_the_log(tmp_path, capsys):
