@@ -266,14 +266,14 @@ def test_explain_a_campaign_of_ones_own(as_json, tmp_path, ids):
 
 def test_explain_names_the_cards_of_its_own_campaign(tacit, tmp_path):
     """With all that the cards depend on; the command that is printed prints them."""
-    made = new_campaign([1, 2, 3, 4], rated=2, epsilon=0.1234567, method="pairwise-preference")
+    made = new_campaign([1, 2, 3, 4], rated=2, epsilon=0.123456, method="pairwise-preference")
     (tmp_path / "campaign").write_bytes(made.encode())
     (tmp_path / "items").write_text("1\n2\n3\n4\n")
     (tmp_path / "mine.csv").write_text("item,rating\n1,5\n2,2\n")
     files = ("--campaign", tmp_path / "campaign", "--catalogue", tmp_path / "items")
     _, out, _ = tacit("device", "explain", *files, "--history", tmp_path / "mine.csv")
     shown = " ".join(out.split())
-    options = "--epsilon 0.123457 --method pairwise-preference --questions 1 --rated 2"
+    options = "--epsilon 0.123456 --method pairwise-preference --questions 1 --rated 2"
     command = f"tacit guarantee sketches {options} --unit user"
     assert command in shown
     assert tacit(*shlex.split(command)[1:])[0] == 0

@@ -122,7 +122,7 @@ def checked_times(times: object, history: Mapping[Any, float]) -> Mapping[Any, i
         if isinstance(time, bool) or not isinstance(time, Integral):
             what = f"the time of item {item!r} in the history is no whole number"
             raise DataError(what, found=time, expected=expected)
-        if not _EARLIEST_TIME <= time <= _LATEST_TIME:
+        if not _EARLIEST_TIME <= int(time) <= _LATEST_TIME:
             what = f"the time of item {item!r} in the history is no time in seconds"
             raise DataError(what, expected="whole seconds in 64 bits")
     return times
