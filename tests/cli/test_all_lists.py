@@ -10,7 +10,7 @@ import threading
 import polars as pl
 import pytest
 
-from tacit.cli.all_lists import _strip_credentials
+from tacit.cli.all_lists import strip_credentials
 from tacit.cli.app import main
 from tacit.data.list_stores import REDIS_PREFIX
 
@@ -170,4 +170,4 @@ def test_a_database_is_for_the_lists_of_all(made, capsys):
 )
 def test_an_address_is_shown_without_its_password(destination, shown):
     """Wherever it stands; an @ in the path of a folder stays."""
-    assert _strip_credentials(destination) == shown
+    assert strip_credentials(destination) == shown

@@ -13,7 +13,7 @@ pytest.importorskip("pyarrow")
 from tacit.data.columns import EVENTS
 from tacit.data.ratings import RatingScale
 from tacit.engine.spark import driver
-from tacit.engine.spark.driver import _cluster_path
+from tacit.engine.spark.driver import cluster_path
 from tacit.errors import DataError
 
 
@@ -33,12 +33,12 @@ from tacit.errors import DataError
 )
 def test_an_address_stays(path: str, seen: str) -> None:
     """Also one that lost a slash in `pathlib`; file:/x and file:///x are the same, as with dbfs."""
-    assert _cluster_path(path) == seen
+    assert cluster_path(path) == seen
 
 
 def test_a_local_path_becomes_absolute() -> None:
     """The cluster has a working folder of its own."""
-    assert _cluster_path("data/x") == str(Path.cwd() / "data" / "x")
+    assert cluster_path("data/x") == str(Path.cwd() / "data" / "x")
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # of pyspark, about pandas

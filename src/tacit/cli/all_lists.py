@@ -72,7 +72,7 @@ def write_all_lists(
         tasks = execution.tasks
         write_lists(path, execution.remote, columns, private, make_lists, destination, tasks=tasks)
     subject = "Lists" if people is None else f"Lists of {people:,} people"
-    written_to = _strip_credentials(destination)
+    written_to = strip_credentials(destination)
     sentence = (
         f"{subject} are in {written_to}: user, rank, item, score. Each person's list is theirs "
         "alone: it says what they like."
@@ -80,7 +80,7 @@ def write_all_lists(
     return Result({"lists": written_to, "people": people, "n": n}, (sentence,))
 
 
-def _strip_credentials(destination: str) -> str:
+def strip_credentials(destination: str) -> str:
     """Return a destination as it may be shown: an address without user, password and options.
 
     A password may stand before an @ and after a question mark. Where both signs leave open which

@@ -165,7 +165,7 @@ def write_lists(
         item_type = "string" if model.item_ids_.dtype == object else "bigint"
         schema = f"user {rows.spark_types['user']}, rank int, item {item_type}, score double"
         by_person = rows.by_person(model.history_ids_, task_count)
-        by_person.mapInArrow(work, schema).write.mode("error").parquet(_cluster_path(out))
+        by_person.mapInArrow(work, schema).write.mode("error").parquet(cluster_path(out))
         session.stop()
 
 
@@ -433,7 +433,7 @@ def _set_up_session(session: Any) -> None:
         )
 
 
-def _cluster_path(path: str) -> str:
+def cluster_path(path: str) -> str:
     """Return a path as the cluster sees it: a local path becomes absolute, an address stays.
 
     `pathlib` shortens an address such as s3://bucket/x to s3:/bucket/x; the slash is added again.
@@ -453,7 +453,7 @@ def _read(session: Any, source: str) -> Any:
     """Return Spark's frame of a table in its catalogue, of a text file or of Parquet."""
     if re.fullmatch(r"\w+(\.\w+){0,2}", source) and not Path(source).exists():
         return session.read.table(source)
-    path = _cluster_path(source)
+    path = cluster_path(source)
     if path.endswith(_TEXT_ENDINGS):
         delimiter = "\t" if path.endswith(".tsv") else ","
         return session.read.csv(path, header=True, inferSchema=False, sep=delimiter)
