@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -89,3 +91,19 @@ def test_drawn_people_are_as_alike_as_without_draws():
     chosen, similarities = people(STARS, budget=1e9).neighbours(mine)
     exact = dict(zip(*(each.tolist() for each in people(STARS).neighbours(mine)), strict=True))
     assert similarities == pytest.approx([exact[person] for person in chosen], abs=1e-4)
+
+
+def test_threads_that_draw_at_once_share_the_first_draw(monkeypatch):
+    """Two draws for one profile would reveal more than one: only the stored one is returned."""
+    model, mine = people(STARS, k=2, budget=1.0), profiles([[5, 5, 1]])
+    both_draw = Barrier(2, timeout=60)
+    choose = PeopleNeighbours._choose
+
+    def choose_together(self, profile):
+        both_draw.wait()
+        return choose(self, profile)
+
+    monkeypatch.setattr(PeopleNeighbours, "_choose", choose_together)
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(model.neighbours, [mine, mine])
+    assert first is second

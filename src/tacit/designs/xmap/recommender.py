@@ -250,12 +250,14 @@ class PeopleNeighbours:
     def neighbours(self, profile: Profiles) -> tuple[Numbers, Floats]:
         """Return the n neighbours of a profile, at most k, and their similarities: (n,) and (n,).
 
-        They are chosen at the first call for a profile, and stored.
+        They are chosen at the first call for a profile, and stored. Of several threads that choose
+        for one profile at once, all return what the first of them stored.
         """
         key = profile.stars.indices.tobytes() + profile.stars.data.tobytes()
-        if key not in self._neighbours_of:
-            self._neighbours_of[key] = self._choose(profile)
-        return self._neighbours_of[key]
+        stored = self._neighbours_of.get(key)
+        if stored is None:
+            stored = self._neighbours_of.setdefault(key, self._choose(profile))
+        return stored
 
     def _choose(self, profile: Profiles) -> tuple[Numbers, Floats]:
         """Choose the neighbours of a profile among all people with another profile.
