@@ -75,6 +75,23 @@ def test_products_closer_than_float32_are_ranked_by_float64():
     assert best.places[0].tolist() == np.argsort(-items[:, 1])[:7].tolist()
 
 
+@pytest.mark.parametrize(
+    ("person", "items"),
+    [
+        ([1e-23, 1e-23], [[6e-23, 6e-23], [8e-23, 0]]),  # products underflow
+        ([1e-60, 1e-60], [[1e30, 1e30], [1.5e30, 0]]),  # factors underflow
+        ([2.0**66, 2.0**66], [[2.0**66, -(2.0**66)], [-1, 0]]),  # products overflow
+        ([1e-60, 1e-60], [[1e60, 1e60], [1.5e60, 0]]),  # factors overflow
+        ([1e150, 1e150], [[1e150, 1e150], [1.5e150, 0]]),  # squares of norms may overflow
+    ],
+)
+def test_products_outside_the_range_of_float32_are_ranked_by_float64(person, items):
+    """Factors too small or too large for float32 give the lists of float64 products."""
+    best = best_of_products(np.array([person]), np.array(items), sparse.csr_array((1, 2)), 1)
+    assert best.places.tolist() == [[0]]
+    assert best.scores[0] == pytest.approx(np.array(items)[0] @ np.array(person))
+
+
 @pytest.mark.parametrize("block_bytes", [1, 4000, 1 << 23])
 def test_blocks_change_nothing(block_bytes, monkeypatch):
     """However many people are scored at once, their lists are the same."""

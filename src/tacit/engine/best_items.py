@@ -27,6 +27,10 @@ LONGEST_SCANNED = 200
 is slow for longer lists."""
 _FLOAT32_ROUNDING = 2.0**-24
 """Largest relative error of rounding a number to float32."""
+_FLOAT32_SMALLEST = 2.0**-126
+"""Largest error of rounding a number to float32 that is too small for the relative error."""
+_FLOAT32_LARGEST = 2.0**127
+"""A limit below which neither a factor nor a sum of products overflows in float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +97,8 @@ def best_of_products(
     """Make each person's list from scores that are inner products of factors.
 
     Products are computed in float32, which is fast. Each item whose product is large enough for the
-    list, up to the rounding error, is scored again in float64: lists are those of float64 scores,
-    unless a float32 product overflows or underflows.
+    list, up to the rounding error, is scored again in float64: lists are those of float64 scores.
+    If float32 may overflow, all products are computed in float64.
 
     Args:
         people: (people, k) finite factors of people.
@@ -102,7 +106,12 @@ def best_of_products(
         excluded: (people, items) with an entry for each item to leave out of a person's list.
         n: Length of a list, at least 1.
     """
-    if n > LONGEST_SCANNED:
+    k = items.shape[1]
+    largest_of_people = _largest_absolute(people)
+    largest_of_items = _largest_absolute(items)
+    largest_sum = k * largest_of_people * largest_of_items
+    largest = max(largest_of_people, largest_of_items, largest_sum)
+    if n > LONGEST_SCANNED or largest >= _FLOAT32_LARGEST:
         return best_of_scores(lambda block: people[block] @ items.T, excluded, n)
     from tacit.engine.best_items_compiled import scan_products
 
@@ -110,13 +119,16 @@ def best_of_products(
     items = np.ascontiguousarray(items)
     columns = np.ascontiguousarray(items.T, dtype=np.float32)
     longest = np.linalg.norm(items, axis=1).max(initial=0.0)
-    # The error of <p, q> in float32 is at most (k + 4) 2^-24 |p| |q|, without underflow.
-    error_per_length = (items.shape[1] + 4) * _FLOAT32_ROUNDING * longest
+    # The error of <p, q> in float32 is at most (k + 4) 2^-24 |p| |q|, without underflow. Each of
+    # the k terms adds at most 2^-126 (2 + max |p_c| + max |q_c|) if factors, products or sums
+    # underflow.
+    error_per_length = (k + 4) * _FLOAT32_ROUNDING * longest
+    underflow_error = k * _FLOAT32_SMALLEST * (2 + largest_of_people + largest_of_items)
     for block in _cut_people(excluded.shape, columns.itemsize):
         rows = np.ascontiguousarray(people[block])
         scan_products(
             rows.astype(np.float32) @ columns,
-            np.linalg.norm(rows, axis=1) * error_per_length,
+            np.linalg.norm(rows, axis=1) * error_per_length + underflow_error,
             rows,
             items,
             excluded.indptr[block.start : block.stop + 1],
@@ -125,6 +137,11 @@ def best_of_products(
             lists.scores[block],
         )
     return lists
+
+
+def _largest_absolute(factors: Floats) -> float:
+    """Return the largest absolute value of a matrix; 0 if it has no entries."""
+    return float(max(factors.max(initial=0.0), -factors.min(initial=0.0)))
 
 
 def _make_empty_lists(people: int, n: int) -> BestItems:
