@@ -199,7 +199,28 @@ def test_reconstruction_is_left_out_without_targets():
     few = tacit.generate(users=30, items=20, ratings=90, seed=1)
     found = tacit.attack(Popularity(), few, attacks=("reconstruction",))
     assert found.rows == ()
-    assert found.left_out == ("reconstruction: fewer than two people have 10 likes",)
+    assert found.left_out == (
+        "reconstruction: fewer than two people have 10 likes, or all targets rated every item",
+    )
+
+
+def make_ratings_with_completists(users, items, completists):
+    """Ratings of a random half of the items, but of every item by the last people."""
+    rates = np.random.default_rng(0).random((users, items)) < 0.5
+    rates[users - completists :] = True
+    people, rated_items = np.nonzero(rates)
+    return tacit.Ratings.from_arrays(people, rated_items, np.full(len(people), 5.0))
+
+
+def test_a_target_who_rated_every_item_is_left_out_of_the_reconstruction():
+    """Without an unrated item there is no AUC; the row is about the other targets."""
+    ratings = make_ratings_with_completists(users=6, items=60, completists=3)
+    found = tacit.attack(Lists, ratings, attacks=("reconstruction",), length=20)
+    assert [row.attack for row in found.rows] == ["reconstruction-changes"]
+    everybody = make_ratings_with_completists(users=6, items=60, completists=6)
+    found = tacit.attack(Lists, everybody, attacks=("reconstruction",), length=20)
+    assert found.rows == ()
+    assert "all targets rated every item" in found.left_out[0]
 
 
 @pytest.mark.parametrize("model", [3, "als", object()])

@@ -242,7 +242,8 @@ def reconstruct_changes(
 
     There is no row if fewer than two people have at least LEAST_LIKES_OF_TARGETS likes. For each
     target, the AUC compares the items that the target added with those that the target never rated;
-    the row has the mean over targets. It has no bound of epsilon, since no coin was tossed for
+    the row has the mean over targets. A target who rated every item has no AUC and is left out; if
+    all targets did, there is no row. The row has no bound of epsilon, since no coin was tossed for
     anybody's presence.
 
     Args:
@@ -274,11 +275,15 @@ def reconstruct_changes(
         rated_items = ratings.items[ratings.offsets[number] : ratings.offsets[number + 1]]
         is_new = np.isin(all_items, new_items)
         is_candidate = is_new | ~np.isin(all_items, rated_items)
+        if is_new[is_candidate].all():  # the target rated every item
+            continue
         candidate_scores = rises[known_items].sum(axis=0)[is_candidate]
         areas.append(auc(is_new[is_candidate].astype(np.int64), candidate_scores))
         labels.append(is_new[is_candidate])
         spread = candidate_scores.std() or 1.0
         scores.append((candidate_scores - candidate_scores.mean()) / spread)
+    if not areas:
+        return []
     return [
         make_row("reconstruction-changes", areas, np.concatenate(labels), np.concatenate(scores))
     ]

@@ -237,7 +237,8 @@ def attack(
         rows += found
         if not found:
             left_out.append(
-                f"reconstruction: fewer than two people have {LEAST_LIKES_OF_TARGETS} likes"
+                f"reconstruction: fewer than two people have {LEAST_LIKES_OF_TARGETS} likes, or "
+                "all targets rated every item"
             )
     if "attribute" in attacks:
         chosen = attribute_of(ratings, attribute)
