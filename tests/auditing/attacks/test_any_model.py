@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -103,6 +104,54 @@ def test_a_recommend_that_was_replaced_on_the_object_is_what_is_attacked(ratings
     (listed,) = answers.rank_each([history], 10)
     assert listed.tolist() == answers.rank(history, 10).tolist()
     assert listed.tolist() == adapt(Popularity()).fit(ratings).rank(history, 10).tolist()[::-1]
+
+
+class Unfittable(Popularity):
+    """A recommender that must not be fitted."""
+
+    def fit(self, ratings):
+        raise AssertionError("fitted")
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ({"targets": 1}, "targets is a whole number, at least 10"),
+        ({"shadows": 0}, "shadows is a whole number, at least 2"),
+        ({"victims": 0}, "victims is a whole number, at least 1"),
+        ({"canaries": 4}, "canaries is a whole number, at least 8"),
+        ({"length": -1}, "length is a whole number, at least 1"),
+        ({"seed": -1}, "seed is a whole number, at least 0"),
+        ({"claim": math.nan}, "claim is an epsilon in nats"),
+        ({"delta": 1.5}, "delta is a chance"),
+        ({"panel": "slow"}, "No panel 'slow'"),
+        ({"panel": ["guess"]}, "No attack 'guess'"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused_before_the_fits(ratings, setting, said):
+    """In a sentence that names the setting."""
+    with pytest.raises(ConfigError, match=said):
+        tacit.attack(Unfittable, ratings, **setting)
+
+
+def test_an_attribute_that_nobody_has_is_refused_before_the_fits(ratings):
+    """The error names it."""
+    with pytest.raises(DataError, match="height"):
+        tacit.attack(Unfittable, ratings, attribute="height")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"attacks": ["membership"], "targets": 10, "victims": 1, "seed": 141}, "more targets"),
+        ({"attacks": ["audit"], "canaries": 8, "seed": 8}, "more canaries"),
+    ],
+)
+def test_coins_that_all_fall_alike_are_refused_before_the_fits(ratings, settings, said):
+    """With all people in, or all out, there is no AUC; the seeds were searched for."""
+    settings = {**settings, "shadows": 2, "claim": 1.0, "sees_scores": False}
+    with pytest.raises(DataError, match=f"all of them out.*{said}"):
+        tacit.attack(Unfittable, ratings, **settings)
 
 
 def test_a_claim_is_not_tested_without_a_bound(ratings):
@@ -270,6 +319,30 @@ def test_an_answer_that_is_no_list_is_named(ratings, answer, said):
     answers.model.answer = answer
     with pytest.raises(ConfigError, match=f"Answering cannot answer .*{said}"):
         answers.rank({}, 5)
+
+
+@pytest.mark.parametrize("shape", [(100, 1), (2, 50), (100, 1, 1), (99,), ()])
+def test_scores_of_another_shape_are_named(ratings, shape):
+    """The error says the shape, also where the number of scores is right."""
+
+    class Misshapen(Sums):
+        def predict(self, x):
+            return np.zeros(shape)
+
+    said = re.escape(f"100 scores were expected, of shape (100,) or (1, 100), not {shape}")
+    with pytest.raises(ConfigError, match=f"Misshapen cannot answer .*{said}"):
+        adapt(Misshapen).fit(ratings).scores({})
+
+
+@pytest.mark.parametrize("shape", [(100,), (1, 100)])
+def test_scores_of_one_row_are_read(ratings, shape):
+    """With or without the axis of rows."""
+
+    class Shaped(Sums):
+        def predict(self, x):
+            return np.arange(100.0).reshape(shape)
+
+    assert adapt(Shaped).fit(ratings).scores({}).tolist() == list(range(100))
 
 
 def test_minus_one_ends_a_list(ratings):

@@ -37,7 +37,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.attacks.any_model.adapters import AdaptedModel, Answers
-from tacit.auditing.attacks.any_model.findings import CONFIDENCE, AttackRow, judge, make_row
+from tacit.auditing.attacks.any_model.findings import (
+    CONFIDENCE,
+    AttackRow,
+    check_coins,
+    judge,
+    make_row,
+)
 from tacit.auditing.attacks.any_model.membership import Person, split_likes
 from tacit.auditing.attacks.auc_bounds import auc
 from tacit.auditing.attacks.base import Floats, Ints
@@ -86,11 +92,17 @@ def audit_in_one_run(
         progress: Called with 1 after each fit.
 
     Raises:
-        DataError: There are too few items or canaries.
+        DataError: There are too few items or canaries, or all canaries of a kind or none of them
+            are in.
     """
     canaries_by_attack = draw_canaries(ratings, canaries, seed)
     all_canaries = list(chain.from_iterable(canaries_by_attack.values()))
     is_in = np.random.default_rng((seed, _STREAM_OF_COINS)).random(len(all_canaries)) < 0.5
+    start = 0
+    for canaries_of_kind in canaries_by_attack.values():
+        is_in_of_kind = is_in[start : start + len(canaries_of_kind)]
+        check_coins(is_in_of_kind[None], fix="Use another seed, or more canaries.")
+        start += len(canaries_of_kind)
     joining = [all_canaries[number] for number in np.flatnonzero(is_in)]
     offers = _measure_offers(model.fit(join_canaries(ratings, joining)), ratings, all_canaries)
     progress(1)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tacit.auditing.attacks.auc_bounds import auc, mean_interval
 from tacit.auditing.attacks.base import Floats
 from tacit.auditing.attacks.membership import count_guesses, least_epsilon
+from tacit.errors import DataError
 
 Labels = NDArray[np.bool_]
 LISTS = "lists"
@@ -62,6 +63,24 @@ class AttackRow:
             "tpr_at_fpr_0.01": self.tpr_at_fpr_0_01,
             "epsilon_lower_bound": self.epsilon_lower_bound,
         }
+
+
+def check_coins(labels: Labels, fix: str) -> None:
+    """Raise DataError unless some people are in and others out in each fit; only then is an AUC.
+
+    Args:
+        labels: (fits, people) True where the person is in.
+        fix: What to do, as the error says it.
+    """
+    n_in = labels.sum(axis=1)
+    is_mixed = (n_in > 0) & (n_in < labels.shape[1])
+    if not is_mixed.all():
+        raise DataError(
+            "chance put all people of a fit in, or all of them out",
+            found=f"{labels.shape[1]} people",
+            expected="some of each in every fit",
+            fix=fix,
+        )
 
 
 def judge(

@@ -30,6 +30,7 @@ from tacit.auditing.attacks.any_model.findings import (
     LISTS,
     AttackRow,
     Labels,
+    check_coins,
     judge,
 )
 from tacit.auditing.attacks.any_model.finished_fits import FinishedFits
@@ -192,7 +193,8 @@ def attack_membership(
             fits are made, and nothing is kept.
 
     Raises:
-        DataError: Fewer than LEAST_PEOPLE people have LEAST_LIKES likes or more.
+        DataError: Fewer than LEAST_PEOPLE people have LEAST_LIKES likes or more, or all targets or
+            none of them are in some victim fit.
     """
     chosen = _draw_targets(ratings, targets, seed)
     people = split_likes(ratings, chosen, seed)
@@ -201,6 +203,7 @@ def attack_membership(
     in_half_of_shadows = np.arange(shadows) % 2 == 0
     in_shadow = np.array([generator.permutation(in_half_of_shadows) for _ in people]).T
     in_victim = generator.random((victims, len(people))) < 0.5
+    check_coins(in_victim, fix="Use another seed, or more targets.")
     favours_of_view: dict[str, list[Floats]] = {view: [] for view in views}
     finished = FinishedFits() if finished is None else finished
     for number, is_in in enumerate(np.vstack([in_shadow, in_victim])):

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from tacit.accounting.base import check_delta
 from tacit.auditing.attacks.any_model.adapters import Answers, adapt, as_config_error
 from tacit.auditing.attacks.any_model.attributes import attack_attribute, attribute_of
 from tacit.auditing.attacks.any_model.canaries import (
@@ -24,8 +25,10 @@ from tacit.auditing.attacks.any_model.membership import (
     attack_membership,
     attack_membership_of_fixed_model,
 )
+from tacit.auditing.attacks.panel import check_attackers, panel_names
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
+from tacit.mechanisms.checks import check_whole
 from tacit.privacy import Guarantee
 from tacit.views import table
 
@@ -37,6 +40,12 @@ DELTA = 1e-6
 """Delta of the bounds, if neither the caller nor the recommender's card states one."""
 VIEWS_OF_ATTRIBUTE = 3
 """Most views of the attribute attack: lists, predictions and factors."""
+LEAST_TARGETS = 10
+"""Fewest targets: with fewer, chance too often puts all of them in a fit, or none."""
+LEAST_SHADOWS = 2
+"""Fewest shadow fits: each target has to be in one of them and out of another."""
+LEAST_CANARIES = 8
+"""Fewest canaries of each kind: with fewer, chance too often lets all of them join, or none."""
 PEOPLE_TO_JUDGE_PREDICTIONS = 5
 """Number of people whose predictions decide whether the recommender predicts stars."""
 
@@ -148,12 +157,12 @@ def attack(
         panel: Attackers of the attribute: "quick", "full", or names.
         members: Ids of the people from whom a fixed recommender learned; None: they are not known,
             and its membership is not attacked. Ignored if the recommender is not fixed.
-        targets: Largest number of people who are attacked; chance decides in which fits each of
-            them is a member.
-        shadows: Number of fits for which the attacker knows who is in.
-        victims: Number of fits for which the attacker guesses who is in.
-        canaries: Largest number of made-up people of each kind.
-        length: Length of the lists that are read.
+        targets: Largest number of people who are attacked, at least 10; chance decides in which
+            fits each of them is a member.
+        shadows: Number of fits for which the attacker knows who is in, at least 2.
+        victims: Number of fits for which the attacker guesses who is in, at least 1.
+        canaries: Largest number of made-up people of each kind, at least 8.
+        length: Length of the lists that are read, at least 1.
         seed: Seed of all random draws of the attacks.
         progress: Called with 1 after each fit that an attack makes and after each view of the
             attribute attack, at most as often as `count_steps` returns.
@@ -163,13 +172,29 @@ def attack(
         identity: Text that tells this model and its settings from others in that file.
 
     Raises:
-        ConfigError: An attack is unknown, delta is below the card's, `resume` is a file of another
-            kind, or `model` is no recommender or fails.
-        DataError: There are too few people or items for an attack, or no such attribute.
+        ConfigError: An attack or attacker is unknown, a number is out of its range, delta is below
+            the card's, `resume` is a file of another kind, or `model` is no recommender or fails.
+        DataError: There are too few people or items for an attack, no such attribute, or chance
+            put all people of a fit in, or all of them out.
     """
     for name in attacks:
         if name not in ATTACKS:
             raise ConfigError(f"No attack '{name}'. Known: {', '.join(ATTACKS)}.")
+    # Before the fits, which may take hours.
+    check_whole("targets", targets, least=LEAST_TARGETS)
+    check_whole("shadows", shadows, least=LEAST_SHADOWS)
+    check_whole("victims", victims, least=1)
+    check_whole("canaries", canaries, least=LEAST_CANARIES)
+    check_whole("length", length, least=1)
+    check_whole("seed", seed, least=0)
+    if claim is not None and not claim >= 0:  # so written, NaN is refused too
+        raise ConfigError(f"claim is an epsilon in nats, at least 0; got {claim}.")
+    if delta is not None:
+        check_delta(delta)
+    chosen_attribute = None
+    if "attribute" in attacks:
+        check_attackers(panel_names(panel) if isinstance(panel, str) else panel)
+        chosen_attribute = attribute_of(ratings, attribute)
     adapted = adapt(model)
     rows: list[AttackRow] = []
     left_out: list[str] = []
@@ -241,12 +266,17 @@ def attack(
                 "all targets rated every item"
             )
     if "attribute" in attacks:
-        chosen = attribute_of(ratings, attribute)
-        if chosen is None:
+        if chosen_attribute is None:
             left_out.append("attribute: no user attribute of two values; name one")
         else:
             rows += attack_attribute(
-                adapted, ratings, chosen, panel=panel, length=length, seed=seed, progress=progress
+                adapted,
+                ratings,
+                chosen_attribute,
+                panel=panel,
+                length=length,
+                seed=seed,
+                progress=progress,
             )
     return AttackResult(adapted.name, tuple(rows), claim, delta, CONFIDENCE, tuple(left_out))
 
