@@ -322,14 +322,15 @@ def test_an_answer_that_is_no_list_is_named(ratings, answer, said):
 
 
 @pytest.mark.parametrize("shape", [(100, 1), (2, 50), (100, 1, 1), (99,), ()])
-def test_scores_of_another_shape_are_named(ratings, shape):
+@pytest.mark.parametrize("base", [Sums, Popularity])
+def test_scores_of_another_shape_are_named(ratings, base, shape):
     """The error says the shape, also where the number of scores is right."""
 
-    class Misshapen(Sums):
-        def predict(self, x):
+    class Misshapen(base):
+        def predict(self, *_, **__):
             return np.zeros(shape)
 
-    said = re.escape(f"100 scores were expected, of shape (100,) or (1, 100), not {shape}")
+    said = re.escape(f"100 scores were expected, of shape (100,), not {shape}")
     with pytest.raises(ConfigError, match=f"Misshapen cannot answer .*{said}"):
         adapt(Misshapen).fit(ratings).scores({})
 

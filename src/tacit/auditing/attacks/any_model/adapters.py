@@ -160,8 +160,9 @@ class Answers:
 
     def _check_scores(self, scores: Floats | None) -> Floats | None:
         """Return the scores; raise ValueError unless they are (items,) or None."""
-        if scores is not None and scores.shape != (len(self.ids),):
-            raise ValueError(f"{len(self.ids)} scores were expected, not {scores.size}")
+        n = len(self.ids)
+        if scores is not None and scores.shape != (n,):
+            raise ValueError(f"{n} scores were expected, of shape ({n},), not {scores.shape}")
         return scores
 
     def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
@@ -639,7 +640,8 @@ class _Matrix(Answers):
         scores = self.model.predict(self.history_row(history))
         if sparse.issparse(scores):
             scores = scores.toarray()
-        return np.asarray(scores, np.float64).reshape(-1)
+        scores = np.asarray(scores, np.float64)
+        return scores[0] if scores.ndim == 2 and len(scores) == 1 else scores
 
 
 def _ids(listed: Any) -> Sequence[Any]:
