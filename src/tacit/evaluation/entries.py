@@ -198,7 +198,7 @@ def entries_of_models(
             number_of_name = names_of_models[: index + 1].count(name)
             name = _make_distinct_name(name, settings, number_of_name)
         adapted = OwnModel(model, settings).adapt()
-        is_file = isinstance(model, str) and ":" not in model and Path(model).is_file()
+        is_file = isinstance(model, str) and Path(model).is_file()
         entries.append(
             ComparisonEntry(
                 design=name,
@@ -270,7 +270,8 @@ def choose_entries(
 def digests_of_code(entries: Sequence[ComparisonEntry]) -> list[str]:
     """Return the digest of the file of each own model that a text names; "" for one without a file.
 
-    With it a resumed comparison notices that a model's code has changed.
+    With it a resumed comparison notices that this file has changed, but not that code which the
+    file imports has.
     """
     models = [entry.settings.get("model") for entry in entries]
     return [digest_of_code(model) for model in models if isinstance(model, str)]

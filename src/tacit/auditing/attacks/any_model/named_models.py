@@ -21,7 +21,7 @@ def find_model(text: str, arguments: Mapping[str, Any]) -> Any:
 
     Args:
         text: FILE.py:NAME, MODULE:NAME, the name of a recommender of tacit, or the file of a saved
-            model.
+            model. If there is a file of the whole text, that is meant.
         arguments: Keyword arguments to call the named class or function with.
 
     Returns:
@@ -35,9 +35,9 @@ def find_model(text: str, arguments: Mapping[str, Any]) -> Any:
         DataError: The file of Python code does not exist.
         ModelFileError: The file of a saved model cannot be read as one.
     """
-    module, colon, name = text.rpartition(":")
-    if not colon and Path(text).is_file():
+    if Path(text).is_file():
         return read_saved_model(Path(text), arguments)
+    module, colon, name = text.rpartition(":")
     if colon:
         maker = getattr(_import_module(module), name, None)
         hint = f"{module} has no '{name}'."
@@ -90,13 +90,25 @@ def read_saved_model(
 def digest_of_code(text: str) -> str:
     """Return the SHA-256 of the file that a model's text names; "" if it names no file.
 
-    The digest changes with this file, also where the text stays the same. It does not change with
-    the code of a module that the text names, or that the file imports.
+    That is the file of a saved model, FILE.py, or the file of MODULE. The digest changes with this
+    file, also where the text stays the same. It does not change with the code that the file
+    imports, nor with that of tacit.
 
     Args:
         text: As in `find_model`.
+
+    Raises:
+        ConfigError: The text names a module that cannot be imported.
     """
-    path = Path(text.rpartition(":")[0] or text)
+    path = Path(text)
+    if not path.is_file():
+        module, colon, _ = text.rpartition(":")
+        if not colon:
+            return ""
+        file: str | None = module
+        if not module.endswith(".py"):
+            file = getattr(_import_module(module), "__file__", None)
+        path = Path(file or "")  # a built-in module has no file
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
