@@ -104,7 +104,10 @@ def test_what_cannot_be_attacked_is_refused_in_a_sentence(capsys, files, words, 
     ("name", "said"),
     [
         ("Silent", "Silent cannot answer (LookupError: nothing here)"),
-        ("Short", "Short cannot answer (ValueError: 40 scores were expected, of shape (40,), not (3,))"),
+        (
+            "Short",
+            "Short cannot answer (ValueError: 40 scores were expected, of shape (40,)",
+        ),
         (
             "Long",
             "Long cannot answer (ValueError: it listed an item that is none of the 40 columns",

@@ -165,8 +165,8 @@ def _estimate_sums(ratings: float, items: float, *, stars: bool, pairs: bool) ->
 
 def _format_bytes(number: float) -> str:
     """Format a number of bytes with a unit, such as 3.2 GB."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if number < 1000:
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if number < 999.5:  # larger numbers are rounded to 1000
             return f"{number:.3g} {unit}"
         number /= 1000
-    return f"{number:.3g} TB"
+    return f"{number * 1000:,.0f} TB"

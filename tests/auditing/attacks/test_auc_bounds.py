@@ -94,6 +94,27 @@ def test_ranks_of_a_missing_score_are_missing():
     assert np.isnan(average_ranks(np.array([1.0, np.nan, 2.0]))).all()
 
 
+def test_a_bound_names_the_person_without_a_score():
+    """The error's row is that of the NaN, wherever its fold begins."""
+    labels = np.arange(40) % 2
+    scores = np.random.default_rng(0).normal(size=40)
+    scores[33] = np.nan
+    with pytest.raises(DataError, match="a score of 'guess' is not a number") as refused:
+        bound_attackers(labels, {"guess": scores}, np.arange(40) // 20)
+    assert refused.value.row == 34
+
+
+def test_an_infinite_score_has_a_rank():
+    """In few folds as in many, infinity is the largest score."""
+    labels = np.arange(40) % 2
+    scores = np.random.default_rng(0).normal(size=40)
+    scores[33] = 9.0
+    fold_of = np.arange(40) // 20
+    expected = bound_attackers(labels, {"guess": scores}, fold_of)
+    scores[33] = np.inf
+    assert bound_attackers(labels, {"guess": scores}, fold_of) == expected
+
+
 def rare_label(seed, *, ones=2, people=60):
     """Labels of which few are 1, and scores that say nothing of them."""
     labels = (np.arange(people) < ones).astype(np.int64)

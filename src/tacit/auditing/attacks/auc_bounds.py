@@ -213,6 +213,11 @@ def bound_attackers(
     """
     if not scores:
         raise DataError("a bound needs the scores of at least one attacker")
+    for key, key_scores in scores.items():
+        has_no_score = np.isnan(key_scores)
+        if has_no_score.any():
+            row = int(np.argmax(has_no_score)) + 1
+            raise DataError(f"a score of '{key}' is not a number", row=row)
     ones = {key: (labels == target(key)).astype(np.int64) for key in scores}
     ranks = {key: pooled_ranks(key_scores, fold_of) for key, key_scores in scores.items()}
     areas = {key: auc(ones[key], ranks[key]) for key in scores}
@@ -226,7 +231,7 @@ def bound_attackers(
     for key, resampled_deviation in resampled_deviations.items():
         errors = np.abs(resampled[key] - areas[key])
         standardised.append(errors / max(resampled_deviation, 1e-12))
-        between_folds = _deviation_between_folds(ones[key], scores[key], fold_of)
+        between_folds = _deviation_between_folds(ones[key], ranks[key], fold_of)
         deviations[key] = math.hypot(resampled_deviation, between_folds)
     largest = np.max(standardised, axis=0)
     deviations_of_guesses = {
@@ -313,7 +318,7 @@ def _permuted_aucs(labels: Ints, pooled: Floats, orders: Ints) -> Floats:
     return areas
 
 
-def _deviation_between_folds(labels: Ints, scores: Floats, fold_of: Ints) -> float:
+def _deviation_between_folds(labels: Ints, pooled: Floats, fold_of: Ints) -> float:
     """Return the standard deviation of the AUC between folds, if these are few.
 
     It is 0 with ENOUGH_FOLDS folds or more, or if fewer than two folds have people of both labels.
@@ -322,7 +327,7 @@ def _deviation_between_folds(labels: Ints, scores: Floats, fold_of: Ints) -> flo
     mixed_folds = [fold for fold in folds if 0 < labels[fold_of == fold].mean() < 1]
     if len(folds) >= ENOUGH_FOLDS or len(mixed_folds) < 2:
         return 0.0
-    areas = [auc(labels[fold_of == fold], scores[fold_of == fold]) for fold in mixed_folds]
+    areas = [auc(labels[fold_of == fold], pooled[fold_of == fold]) for fold in mixed_folds]
     return float(np.std(areas, ddof=1))
 
 
