@@ -5,12 +5,20 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import pytest
+
 from tacit.engine import machine_code
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch):
+    """No folder is named by the environment; what a test names is forgotten after it."""
+    monkeypatch.setenv(machine_code.CACHE, "")  # so that it is removed at the end
+    monkeypatch.delenv(machine_code.CACHE)
 
 
 def test_a_place_of_its_own_where_nothing_else_can_be_written(monkeypatch, tmp_path):
     """A read-only root and no home: numba would refuse to compile. No one else may write there."""
-    monkeypatch.delenv(machine_code.CACHE, raising=False)
     monkeypatch.setattr(machine_code.os, "access", lambda *_: False)
     monkeypatch.setattr(machine_code.tempfile, "tempdir", str(tmp_path))
     made = Path(machine_code.make_private_cache())
@@ -21,6 +29,31 @@ def test_a_place_of_its_own_where_nothing_else_can_be_written(monkeypatch, tmp_p
 
 def test_none_where_it_can_be_kept(monkeypatch):
     """Beside the code, or in the user's cache."""
-    monkeypatch.delenv(machine_code.CACHE, raising=False)
     assert machine_code.make_private_cache() is None
     assert machine_code.CACHE not in machine_code.os.environ
+
+
+@pytest.mark.parametrize(
+    ("existing", "writable", "is_made"),
+    [
+        (["home/.cache"], ["home"], True),
+        (["home/.cache/numba"], ["home", "home/.cache"], True),
+        (["home/.cache"], ["home/.cache"], False),
+        (["home"], ["home"], False),
+        (["package/__pycache__"], ["package"], True),
+        (["package"], ["package"], False),
+    ],
+)
+def test_a_folder_counts_only_if_numba_can_write_to_it(
+    monkeypatch, tmp_path, existing, writable, is_made
+):
+    """A parent that can be written to helps only where the folder below it is still to be made."""
+    (tmp_path / "package").mkdir()
+    for folder in existing:
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    can_be_written = {tmp_path / folder for folder in writable}
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home" / ".cache"))
+    monkeypatch.setattr(machine_code, "__file__", str(tmp_path / "package" / "machine_code.py"))
+    monkeypatch.setattr(machine_code.os, "access", lambda folder, _: folder in can_be_written)
+    monkeypatch.setattr(machine_code.tempfile, "tempdir", str(tmp_path))
+    assert (machine_code.make_private_cache() is not None) == is_made

@@ -22,15 +22,22 @@ def make_private_cache() -> str | None:
     Returns:
         The folder, which is deleted when the process ends; None if none was made.
     """
-    package = Path(__file__).parent
     user_cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    folders = (package, package / "__pycache__", user_cache, user_cache.parent)
-    if CACHE in os.environ or any(os.access(folder, os.W_OK) for folder in folders):
+    folders = (Path(__file__).with_name("__pycache__"), user_cache / "numba")
+    if CACHE in os.environ or any(_can_write(folder) for folder in folders):
         return None
     folder = tempfile.mkdtemp(prefix="tacit-compiled-")
     os.environ[CACHE] = folder
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+def _can_write(folder: Path) -> bool:
+    """Return whether a folder can be written to or, if there is none, can be made."""
+    existing = folder
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    return os.access(existing, os.W_OK)
 
 
 private_cache = make_private_cache()
