@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import math
 import subprocess
 import sys
 import threading
@@ -381,7 +382,7 @@ def test_names_are_one_part_of_a_path(service, client, name):
     assert "?" not in path
 
 
-@pytest.mark.parametrize("name", ["", ".", ".."])
+@pytest.mark.parametrize("name", ["", ".", "..", "\ud800"], ids=ascii)
 def test_names_that_are_none(client, name):
     """What would be taken for a folder is refused."""
     with pytest.raises(ConfigError):
@@ -392,3 +393,25 @@ def test_report_is_the_message_that_was_sent(service, client):
     """What the person is shown is what went out."""
     sent = client().report("films", HISTORY)
     assert Report.decode(sent.data).encode() == posts(service)[0][1]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"timeout": math.inf}, {"timeout": 10**400}, {"attempts": math.inf}, {"attempts": 2.5}],
+    ids=lambda settings: str(settings)[:20],
+)
+def test_numbers_that_no_request_can_use_are_refused(client, settings):
+    """When the client is made, not at its first request."""
+    with pytest.raises(ConfigError, match="timeout is at most 86,400 seconds"):
+        client(**settings)
+
+
+def test_many_attempts_wait_as_long_as_the_longest_pause(service, client):
+    """The pause between attempts is bounded, however many there are."""
+    pauses = []
+    service.failures.extend([(503, {}, b"")] * 1100)
+    device = client(attempts=1100, sleep=pauses.append)
+    with pytest.raises(ServiceError, match="503"):
+        device.campaigns()
+    assert len(pauses) == 1099
+    assert max(pauses) == 30

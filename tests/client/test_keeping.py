@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
@@ -11,7 +12,7 @@ import threading
 
 import pytest
 
-from tacit.client import FileMemory, Memory, MemoryContent
+from tacit.client import FileMemory, Memory, MemoryContent, memories
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.errors import DataError, OutputError
 
@@ -141,5 +142,40 @@ def test_no_folder(tmp_path):
     with (
         pytest.raises(OutputError, match="cannot be read or written"),
         FileMemory(tmp_path / "no" / "memory").transaction(),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("stored", "changed"),
+    [
+        ('"tried":0', '"tried":-1'),
+        ('"settled":-1', '"settled":-2'),
+        ('"settled":-1', f'"settled":{2**70}'),
+        ('"reports":{}', '"reports":{"ab":[-1,"00"]}'),
+    ],
+)
+def test_numbers_out_of_their_range_are_refused(tmp_path, stored, changed):
+    """A negative epsilon would allow more reports, a huge epoch would stop all letters."""
+    path = tmp_path / "memory"
+    with FileMemory(path).transaction() as content:
+        content.account = "x"
+    text = path.read_text()
+    assert stored in text
+    path.write_text(text.replace(stored, changed))
+    with pytest.raises(DataError, match="not a device's memory"), FileMemory(path).transaction():
+        pass
+
+
+def test_a_lock_that_the_file_system_refuses_is_said(tmp_path, monkeypatch):
+    """Some network drives have no locks."""
+
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(memories.fcntl, "flock", refuse)
+    with (
+        pytest.raises(OutputError, match="No locks available"),
+        FileMemory(tmp_path / "memory").transaction(),
     ):
         pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -715,3 +716,115 @@ def test_scores_that_cannot_be_used(service, client, change):
 def test_the_table_is_a_list_of_weights():
     """The tests' own item table is one that clients accept."""
     assert ITEM_TABLE.decode(ITEM_TABLE.encode()) == ITEM_TABLE
+
+
+# Times and stars that are no numbers, and programs that forget in between
+
+
+NOT_SECONDS = [NOW + 0.5, float(NOW), math.nan, math.inf, -1, 10**400, True, "now"]
+
+
+@pytest.mark.parametrize("second", NOT_SECONDS, ids=lambda second: str(second)[:9])
+def test_a_time_that_no_memory_can_hold_is_refused(service, client, tmp_path, second):
+    """Files of account and memory can be read afterwards, and nothing was sent."""
+    with pytest.raises(ConfigError, match="created is a Unix second"):
+        Account(SECRET, second)
+    with pytest.raises(ConfigError, match="now is a Unix second"):
+        FileAccount(tmp_path / "account", second)
+    assert not (tmp_path / "account").exists()
+    memory = FileMemory(tmp_path / "memory")
+    device = client(memory, FileAccount(tmp_path / "account", NOW))
+    device.send_letter("gender", OWN, {}, NOW)
+    with memory.transaction() as content:
+        stored = copy.deepcopy(content)
+    service.asked.clear()
+    calls = [
+        lambda: device.send_letter("gender", OWN, STARS, second),
+        lambda: device.forget("ann", STARS, second),
+        lambda: device.recommend_on_device("gender", STARS, now=second),
+        lambda: device.send_letter("gender", OWN, STARS, NOW + 1, entered={12: second}),
+    ]
+    for call in calls:
+        with pytest.raises(ConfigError, match="is a Unix second"):
+            call()
+    assert service.asked == []
+    with memory.transaction() as content:
+        assert content == stored
+
+
+def test_a_time_of_numpy_is_a_time(service, client):
+    """Whole numbers of any type are stored as numbers of Python."""
+    device = client(Memory(), Account(SECRET, np.int64(NOW)))
+    for now in (NOW, NOW + HALF_HOUR):
+        device.send_letter("gender", OWN, STARS, np.int64(now), entered={12: np.int64(NOW)})
+    assert len(letters(service)) == 1
+
+
+@pytest.mark.parametrize("stars", [math.nan, math.inf, 10**400, "five", None], ids=str)
+def test_stars_that_are_no_number_are_refused_in_a_list(client, stars):
+    """In a sentence, also where no float can hold them."""
+    with pytest.raises(ConfigError, match="Stars are finite numbers"):
+        client().recommend_on_device("gender", STARS | {12: stars}, now=NOW)
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, math.nan, math.inf, "3"])
+def test_a_length_that_is_no_whole_number_is_refused(client, n):
+    """Of each kind of list."""
+    with pytest.raises(ConfigError, match="at least one entry"):
+        client().recommend_on_device("gender", STARS, n=n, now=NOW)
+    with pytest.raises(ConfigError, match="at least one entry"):
+        client().recommend_from_letter("gender", STARS, n=n)
+
+
+@pytest.mark.parametrize("entry", [(2**70, "00"), (-1, "00"), (9, "\ud800")], ids=ascii)
+def test_a_log_that_no_memory_can_hold_is_refused(service, client, tmp_path, entry):
+    """A service cannot make the memory unreadable by an entry of its log."""
+    shown = json.loads(service.answers[f"{TABLES}/log"])
+    shown["log"].append(dict(zip(("epoch", "digest"), entry, strict=True)))
+    service.answers[f"{TABLES}/log"] = json.dumps(shown).encode()
+    memory = FileMemory(tmp_path / "memory")
+    device = client(memory)
+    with pytest.raises(ServiceError, match="entry without epoch or digest"):
+        device.send_letter("gender", OWN, STARS, NOW)
+    with memory.transaction() as content:
+        assert content.state is None
+
+
+def test_an_account_that_is_forgotten_before_a_letter_is_made_sends_none(
+    service, client, monkeypatch
+):
+    """Another program forgets while the public files are fetched."""
+    memory = Memory()
+    device, other = client(memory), client(memory)
+    device.send_letter("gender", OWN, STARS, NOW)
+    fetch = device._service.fetch_digest_log
+
+    def forget_and_fetch(name):
+        other.forget("ann", STARS, NOW + HALF_HOUR)
+        return fetch(name)
+
+    monkeypatch.setattr(device._service, "fetch_digest_log", forget_and_fetch)
+    with pytest.raises(PrivacyError, match="forgotten"):
+        device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
+    assert letters(service) == []
+
+
+def test_an_account_that_is_forgotten_while_a_letter_is_sent_stores_no_answer(
+    service, client, monkeypatch
+):
+    """The emptied memory stays empty: nothing of the letter is left for the next account."""
+    memory = Memory()
+    device, other = client(memory), client(memory)
+    device.send_letter("gender", OWN, STARS, NOW)
+    post = device._service.post
+
+    def post_and_forget(path, body):
+        answer = post(path, body)
+        other.forget("ann", STARS, NOW + HALF_HOUR)
+        return answer
+
+    monkeypatch.setattr(device._service, "post", post_and_forget)
+    device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
+    with memory.transaction() as content:
+        assert content.last_answer == (b"", b"")
+        assert content.settled_epoch == -1

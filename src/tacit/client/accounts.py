@@ -11,19 +11,22 @@ import json
 import os
 import time
 from contextlib import suppress
+from numbers import Integral
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tacit.client.private_files import create_file, replace_file, report_file_errors
 from tacit.client.strict_json import read_json
 from tacit.designs.sketches.device import new_secret
-from tacit.designs.standard_scheme.messages import is_integer
+from tacit.designs.standard_scheme.messages import LARGEST, is_integer
 from tacit.errors import ConfigError, DataError
 
 _VERSION = 2
 """Version of the file's format."""
 _SECRET_BYTES = 32
 """Fewest bytes of a secret."""
+_MOST_SHOWN = 100
+"""Largest number of characters that an error shows of a refused value."""
 
 
 class Account:
@@ -42,14 +45,14 @@ class Account:
             exist. An account of this class, which is in no file, counts as made here.
 
     Raises:
-        ConfigError: The secret is too short.
+        ConfigError: The secret is too short, or `created` is no Unix second.
     """
 
     def __init__(self, secret: bytes, created: int = 0, last_letter_epoch: int = -1) -> None:
         if len(secret) < _SECRET_BYTES:
             raise ConfigError("A secret has at least 32 bytes: make one with new_secret().")
         self.secret = secret
-        self.created = created
+        self.created = require_second("created", created)
         self.last_letter_epoch = last_letter_epoch
         self.is_fresh = True
 
@@ -67,13 +70,14 @@ class FileAccount(Account):
             time.
 
     Raises:
+        ConfigError: `now` is no Unix second. No file is made.
         DataError: The file holds no account. It is not replaced.
         OutputError: The file cannot be read or written.
     """
 
     def __init__(self, path: str | os.PathLike[str], now: int | None = None) -> None:
         self._path = Path(path)
-        created = int(time.time()) if now is None else now
+        created = int(time.time()) if now is None else require_second("now", now)
         new_data = _encode_account(new_secret(), created, -1)
         with report_file_errors(self._path):
             with suppress(FileExistsError):
@@ -92,6 +96,23 @@ class FileAccount(Account):
         with report_file_errors(self._path):
             replace_file(self._path, _encode_account(self.secret, self.created, epoch))
         super().store_letter_epoch(epoch)
+
+
+def require_second(name: str, value: Any) -> int:
+    """Return a parameter that is a Unix second, as an int.
+
+    A file in which another value was stored could not be read again.
+
+    Raises:
+        ConfigError: It is no whole number, below 0, or larger than a message can hold.
+    """
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or not 0 <= value <= LARGEST:
+        raise ConfigError(
+            f"{name} is a Unix second, a whole number of at least 0 such as int(time.time()); got "
+            f"{ascii(value)[:_MOST_SHOWN]}."
+        )
+    return int(value)
 
 
 def account_mark(secret: bytes) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 from urllib.parse import quote
 
@@ -176,11 +176,19 @@ class Backend:
 def _convert_history(history: BackendHistory) -> Any:
     """Convert a history to the form of the request; ConfigError if stars are not finite."""
     if isinstance(history, Mapping):
-        for item, stars in history.items():
-            if not isfinite(float(stars)):
-                raise ConfigError(f"Stars are finite numbers; got {stars} for {item!r}.")
-        return {str(item): float(stars) for item, stars in history.items()}
+        return {str(item): _convert_stars(item, stars) for item, stars in history.items()}
     return [dict(entry) if isinstance(entry, Mapping) else entry for entry in history]
+
+
+def _convert_stars(item: ItemId, stars: Any) -> float:
+    """Convert stars to a float; ConfigError if they are no finite number."""
+    try:
+        number = float(stars)
+    except (TypeError, ValueError, OverflowError):
+        number = nan
+    if not isfinite(number):
+        raise ConfigError(f"Stars are finite numbers; got {stars!r:.100} for {item!r}.")
+    return number
 
 
 def _convert_cold_items(cold: Mapping[ItemId, Mapping[str, Any]] | None) -> list[dict[str, Any]]:

@@ -13,9 +13,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from math import floor, isfinite
+from numbers import Integral
 from typing import Any, NamedTuple
 
-from tacit.client.accounts import Account, account_mark
+from tacit.client.accounts import Account, account_mark, require_second
 from tacit.client.memories import Memory, MemoryContent
 from tacit.client.transport import ServiceError, Transport, decode_message, quote_name
 from tacit.designs.standard_scheme import account as scheme
@@ -51,9 +52,17 @@ class LetterResult:
 
 
 def check_length(n: int) -> None:
-    """Raise ConfigError if a list is to have fewer than one entry."""
-    if n < 1:
-        raise ConfigError(f"A list has at least one entry; got n={n}.")
+    """Raise ConfigError unless the length of a list is a whole number of at least one."""
+    if not isinstance(n, Integral) or n < 1:
+        raise ConfigError(f"A list has at least one entry; got n={n!r}. Give a whole number.")
+
+
+def is_finite_number(stars: Any) -> bool:
+    """Say whether stars are a finite number that a float can hold."""
+    try:
+        return isfinite(stars)
+    except (TypeError, OverflowError):
+        return False
 
 
 class Letters:
@@ -103,12 +112,14 @@ class Letters:
                 has another digest, nothing new is released. None: any digest is accepted.
 
         Raises:
+            ConfigError: `now` or a time in `entered` is no Unix second.
             PrivacyError: The account was forgotten, or answers another disclosure.
             ServiceError: A public file cannot be fetched, or the letter was not answered.
         """
-        now = int(time.time()) if now is None else now
+        now = int(time.time()) if now is None else require_second("now", now)
         history, refused_ids = split_wire_ids(history)
         entered, _ = split_wire_ids(entered or {})
+        entered = {item: require_second("entered", entered[item]) for item in entered}
         next_attempt = self._store_arrivals_and_attempt(name, history, entered, now)
         if next_attempt is not None:
             return LetterResult(None, next_attempt, "")
@@ -123,6 +134,7 @@ class Letters:
             log = ()  # nothing is decided for a disclosure that is not in its log
             notices.append("The service shows a disclosure that is not the expected one.")
         with self._memory.transaction() as content:
+            self._check_account(content)  # another program may have forgotten it by now
             state = self._open_state(content, history, now, disclosure)
             content.state = state
             self._close_outdated_state(name, state, disclosure.epoch_length, now)
@@ -208,18 +220,19 @@ class Letters:
 
         Raises:
             ServiceError: The service publishes no item table (status 404), or it cannot be used.
-            ConfigError: Stars do not fit the scale of the disclosure, or n is below 1.
+            ConfigError: Stars do not fit the scale of the disclosure, n is below 1, or `now` is no
+                Unix second.
         """
         check_length(n)
-        now = int(time.time()) if now is None else now
+        now = int(time.time()) if now is None else require_second("now", now)
         disclosure, table = self._fetch_item_table(name, now)
         rated = follow_aliases(history, disclosure.aliases)
         # Level 0 is the lowest number of stars on the scale; each further step is one level more.
         levels: dict[ItemId, int] = {}
         for item in disclosure.items:
             if item in rated:
-                if not isfinite(rated[item]):
-                    raise ConfigError(f"Stars are finite numbers; got {rated[item]}.")
+                if not is_finite_number(rated[item]):
+                    raise ConfigError(f"Stars are finite numbers; got {rated[item]!r:.100}.")
                 # Halves are rounded up, which is the same in all languages; `round` differs.
                 level = (rated[item] - disclosure.minimum) / disclosure.step
                 levels[item] = floor(level + 0.5)
@@ -244,8 +257,12 @@ class Letters:
 
         Returns:
             The service's receipt, parsed from JSON.
+
+        Raises:
+            ConfigError: `now` is no Unix second.
+            ServiceError: The service was not reached, or refused.
         """
-        now = int(time.time()) if now is None else now
+        now = int(time.time()) if now is None else require_second("now", now)
         rated, _ = split_wire_ids(dict.fromkeys(history, 0.0))
         with self._memory.transaction() as content:
             if content.account == self._mark:
@@ -380,7 +397,8 @@ class Letters:
                 that cannot be used.
         """
         release = Release.decode(letter)
-        with self._memory.transaction():  # other programs of this account wait
+        with self._memory.transaction() as content:  # other programs of this account wait
+            self._check_account(content)
             if self._account.last_letter_epoch < release.epoch:
                 self._account.store_letter_epoch(release.epoch)
         try:
@@ -410,7 +428,8 @@ class Letters:
     def _close_state(self) -> None:
         """Close the account on this device: the service has a letter of another memory."""
         with self._memory.transaction() as content:
-            if content.state is not None:
+            # Another program may have forgotten the account: the state is then for a new one.
+            if content.account == self._mark and content.state is not None:
                 content.state.closed = True
 
     def _stop_sending(self, epoch: int, answer: tuple[bytes, bytes] | None = None) -> None:
@@ -421,6 +440,8 @@ class Letters:
             answer: Bytes of its disclosure and of its scores; None if the service refused it.
         """
         with self._memory.transaction() as content:
+            if content.account != self._mark:  # another program has forgotten the account
+                return
             content.settled_epoch = max(content.settled_epoch, epoch)
             if answer is not None:
                 content.last_answer = answer

@@ -26,6 +26,7 @@ from tacit.client.private_files import (
 )
 from tacit.client.strict_json import read_json
 from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.messages import is_integer
 from tacit.errors import DataError
 
 _VERSION = 2
@@ -114,8 +115,8 @@ class FileMemory(Memory):
             lock_path = self._path.with_name(self._path.name + ".lock")
             lock = os.open(lock_path, OPEN_FLAGS, OWNER_ONLY)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
             with report_file_errors(self._path):
+                fcntl.flock(lock, fcntl.LOCK_EX)
                 old_data = self._read()
             content = _decode_memory(old_data, self._path)
             yield content
@@ -187,7 +188,7 @@ def _parse_content(fields: dict[str, Any]) -> MemoryContent:
     """
     reports = {}
     for digest, (epsilon, report) in fields["reports"].items():
-        reports[digest] = (_require_integer(epsilon), bytes.fromhex(report))
+        reports[digest] = (_require_integer(epsilon, 0), bytes.fromhex(report))
     state = fields["state"]
     answered_disclosure, scores = fields["answer"]
     return MemoryContent(
@@ -197,18 +198,18 @@ def _parse_content(fields: dict[str, Any]) -> MemoryContent:
         state=None if state is None else State.decode(state.encode()),
         is_lost=_require_truth_value(fields["lost"]),
         forgotten=_require_text_or_none(fields["forgotten"]),
-        last_attempt=_require_integer(fields["tried"]),
-        settled_epoch=_require_integer(fields["settled"]),
+        last_attempt=_require_integer(fields["tried"], 0),
+        settled_epoch=_require_integer(fields["settled"], -1),
         disclosure_data=fields["tables"].encode(),
         last_answer=(answered_disclosure.encode(), scores.encode()),
     )
 
 
-def _require_integer(value: Any) -> int:
-    """Return a value that is a whole number; ValueError for others."""
-    if type(value) is not int:
+def _require_integer(value: Any, lowest: int) -> int:
+    """Return a value that is a whole number from `lowest` to LARGEST; ValueError for others."""
+    if not is_integer(value, lowest):
         raise ValueError
-    return value
+    return int(value)
 
 
 def _require_truth_value(value: Any) -> bool:

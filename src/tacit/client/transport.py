@@ -24,7 +24,7 @@ from tacit.designs.sketches.messages import MessageError as SketchesMessageError
 from tacit.designs.sketches.messages import catalogue_digest
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import Log
-from tacit.designs.standard_scheme.messages import ItemId
+from tacit.designs.standard_scheme.messages import ItemId, is_integer
 from tacit.designs.standard_scheme.messages import MessageError as SchemeMessageError
 from tacit.errors import ConfigError, ModelFileError, TacitError
 
@@ -33,6 +33,10 @@ _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed later."""
 _PUBLIC_HEADERS = {"User-Agent": "tacit-client"}
 """Headers of a request without the key."""
+_LONGEST_TIMEOUT = 86_400
+"""Largest number of seconds of a timeout: a socket cannot wait for any number."""
+_MOST_DOUBLINGS = 10
+"""How often the pause between two attempts is doubled at most; it is above _LONGEST_PAUSE then."""
 _LONGEST_PAUSE = 30.0
 """Largest number of seconds between two attempts, also if the service asks for more."""
 _MOST_DIGITS_OF_PAUSE = 8
@@ -91,14 +95,15 @@ class Transport:
     Args:
         url: Address of the service: https, or http on this machine.
         key: Sent in the header `Authorization: Bearer`.
-        timeout: Most seconds to connect, and most seconds between two parts of an answer. An answer
-            is also given up if a part of its body arrives later than this after the request.
+        timeout: Most seconds to connect, and most seconds between two parts of an answer; a day at
+            most. An answer is also given up if a part of its body arrives later than this after the
+            request.
         attempts: How often a request is sent at most.
         largest: Largest number of bytes of an answer.
         sleep: Function that waits for a number of seconds.
 
     Raises:
-        ConfigError: The address or the key is malformed, or a number is too small.
+        ConfigError: The address or the key is malformed, or a number is too small or too large.
     """
 
     def __init__(
@@ -116,6 +121,11 @@ class Transport:
             raise ConfigError("A key is printable ASCII without spaces, as it was handed out.")
         if not (timeout > 0 and attempts >= 1 and largest >= 1):
             raise ConfigError("timeout, attempts and largest are above 0.")
+        if timeout > _LONGEST_TIMEOUT or not isinstance(attempts, int):
+            raise ConfigError(
+                f"timeout is at most {_LONGEST_TIMEOUT:,} seconds, and attempts is a whole number; "
+                f"got {timeout!r:.100} and {attempts!r:.100}."
+            )
         self._headers_with_key = _PUBLIC_HEADERS | {"Authorization": f"Bearer {key}"}
         self._timeout = timeout
         self._attempts = attempts
@@ -252,7 +262,10 @@ class Transport:
         """
         rows = self.fetch_rows("disclosures", name, "log")
         for row in rows:
-            if type(row.get("epoch")) is not int or type(row.get("digest")) is not str:
+            digest = row.get("digest")
+            has_digest = isinstance(digest, str) and digest.isascii()
+            # A log that a message cannot hold would make the device's memory unreadable.
+            if not is_integer(row.get("epoch"), 0) or not has_digest:
                 raise ServiceError("The service's log has an entry without epoch or digest.")
         return tuple((row["epoch"], row["digest"]) for row in rows)
 
@@ -290,7 +303,7 @@ class Transport:
                     raise retryable.error from None
                 pause = retryable.pause
                 if pause is None:
-                    pause = _FIRST_PAUSE * 2 ** (attempt - 1)
+                    pause = _FIRST_PAUSE * 2 ** min(attempt - 1, _MOST_DOUBLINGS)
             self._sleep(min(pause, _LONGEST_PAUSE))
         raise AssertionError  # the last attempt returns or raises
 
@@ -449,10 +462,16 @@ def quote_name(name: str) -> str:
     """Quote a name as one part of a path.
 
     Raises:
-        ConfigError: The name is "", "." or "..", which would change the path.
+        ConfigError: The name is "", "." or "..", which would change the path, or has a surrogate
+            code point, which UTF-8 cannot hold.
     """
     if name in ("", ".", ".."):
         raise ConfigError(
             'The name of a campaign, disclosure or model cannot be empty, "." or "..".'
         )
-    return quote(name, safe="")
+    try:
+        return quote(name, safe="")
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"The name of a campaign, disclosure or model is text in UTF-8; got {name!a}."
+        ) from None
