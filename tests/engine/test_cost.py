@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.engine.cost import _format_bytes
+from tacit.engine.cost import Cost
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,6 @@ from tacit.engine.cost import _format_bytes
 )
 def test_bytes_have_three_digits_and_no_exponent(number, shown):
     """A number that rounds to 1000 has the next unit; the largest unit has more digits."""
-    assert _format_bytes(number) == shown
+    cost = Cost(1, 1, 1, number, 0, 0, one_machine_core_hours=0.0, cluster_core_hours=0.0)
+    on_a_cluster, _ = cost.sentences
+    assert f"; {shown} shuffled" in on_a_cluster

@@ -13,7 +13,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from math import floor, isfinite
-from numbers import Integral
 from typing import Any, NamedTuple
 
 from tacit.client.accounts import Account, account_mark, require_second
@@ -53,7 +52,7 @@ class LetterResult:
 
 def check_length(n: int) -> None:
     """Raise ConfigError unless the length of a list is a whole number of at least one."""
-    if not isinstance(n, Integral) or n < 1:
+    if not hasattr(n, "__index__") or n < 1:
         raise ConfigError(f"A list has at least one entry; got n={n!r}. Give a whole number.")
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tacit.designs.xmap import recommender
 from tacit.designs.xmap.generator import Profiles
-from tacit.designs.xmap.private_neighbours import NeighbourParameters
+from tacit.designs.xmap.private_neighbours import NeighbourParameters, draw_neighbours
 from tacit.designs.xmap.recommender import PeopleNeighbours
 from tacit.randomness import secure
 
@@ -97,13 +98,12 @@ def test_threads_that_draw_at_once_share_the_first_draw(monkeypatch):
     """Two draws for one profile would reveal more than one: only the stored one is returned."""
     model, mine = people(STARS, k=2, budget=1.0), profiles([[5, 5, 1]])
     both_draw = Barrier(2, timeout=60)
-    choose = PeopleNeighbours._choose
 
-    def choose_together(self, profile):
+    def draw_together(*arguments):
         both_draw.wait()
-        return choose(self, profile)
+        return draw_neighbours(*arguments)
 
-    monkeypatch.setattr(PeopleNeighbours, "_choose", choose_together)
+    monkeypatch.setattr(recommender, "draw_neighbours", draw_together)
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(model.neighbours, [mine, mine])
     assert first is second
