@@ -417,6 +417,16 @@ def test_the_longest_names_are_served(tmp_path):
         '[{"candidates": [1], "votes": {"a": 2}}]',
         '[{"candidates": [1,2,3,4], "votes": {}}]',
         '[{"candidates": [], "votes": {}}]',
+        '[{"candidates": [1.5], "votes": {}}]',
+        '[{"candidates": [null], "votes": {}}]',
+        '[{"candidates": [true], "votes": {}}]',
+        '[{"candidates": [[1]], "votes": {}}]',
+        '[{"candidates": [1, 1], "votes": {}}]',
+        '[{"candidates": [1, "a"], "votes": {}}]',
+        '[{"candidates": "ab", "votes": {}}]',
+        '[{"candidates": {"a": 1}, "votes": {}}]',
+        '[{"candidates": [1], "votes": [["ann", 1]]}]',
+        '[{"candidates": ["b"], "votes": ["ab"]}]',
     ],
 )
 def test_wrong_given_rounds(tmp_path, content):

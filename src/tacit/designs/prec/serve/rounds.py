@@ -33,8 +33,9 @@ from tacit.designs.prec.serve.steps import (
     RoundSteps,
     is_among,
 )
+from tacit.designs.prec.voters import index_candidates
 from tacit.engine.votes import CLIENTS, make_empty_credits
-from tacit.errors import ConfigError, ModelFileError
+from tacit.errors import ConfigError, DataError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder, KeyReused, Request, canonical
 from tacit.privacy import Guarantee
 from tacit.randomness import Source, secure
@@ -337,27 +338,28 @@ def _read_given_rounds(section: Section, settings: PRecSettings) -> GivenRounds:
 
     Raises:
         ConfigError: The file is not a list of rounds with candidates and votes for them, or a round
-            has none or too many candidates.
+            has none or too many candidates, one that is named twice, or some that are whole numbers
+            and others that are texts.
     """
     if "votes" not in section.values:
         return ()
     try:
         content = parse_json(section.file_path("votes").read_bytes())
-        given = tuple((tuple(row["candidates"]), dict(row["votes"])) for row in content)
         is_valid = isinstance(content, list)
+        given = tuple((row["candidates"], row["votes"]) for row in content)
         for candidates, votes in given:
-            has_valid_size = 0 < len(candidates) <= settings.objects
-            has_valid_votes = all(is_among(chosen, candidates) for chosen in votes.values())
-            is_valid = is_valid and has_valid_size and has_valid_votes
-    except (RefusedContent, KeyError, TypeError, ValueError):
+            is_valid = is_valid and isinstance(candidates, list) and isinstance(votes, dict)
+            index_candidates(candidates, settings.objects)
+            is_valid = is_valid and all(is_among(chosen, candidates) for chosen in votes.values())
+    except (RefusedContent, DataError, KeyError, TypeError, ValueError):
         is_valid = False
     if not is_valid:
         raise ConfigError(
             f"{TOML}: {section.name}.votes is no list of rounds in JSON, each with 1 to "
-            f"{settings.objects} candidates, and votes for them:  "
-            '[{"candidates": [1, 2], "votes": {"ann": 1}}]'
+            f"{settings.objects} candidates, all whole numbers or all texts, each once, and votes "
+            'for them:  [{"candidates": [1, 2], "votes": {"ann": 1}}]'
         )
-    return given
+    return tuple((tuple(candidates), votes) for candidates, votes in given)
 
 
 def make_demo(folder: Path) -> str:
