@@ -246,3 +246,25 @@ def test_voters_are_counted_for_the_asked_exceptions():
     exact = plan(objects=2, rounds=50, voters=4000, peers=50, epsilon=2.0)["peers_needed"]
     assert exact["floor"] < needed
     assert exact["theorem"] < found["theorem"]
+
+
+@pytest.mark.parametrize(("objects", "voters"), [(2, 10**6), (3, 10**5)])
+def test_the_smaller_of_two_bounds_is_taken(objects, voters):
+    """With more voters than are computed exactly, epsilon is never above the bound of the chain."""
+    peers = EXACT_VOTERS[objects]
+    sizes = {"objects": objects, "rounds": 1000, "peers": peers, "voters": voters}
+    epsilon, basis = floor_epsilon(**sizes)
+    chain = theory.eps_chain(objects, 1000, 0, 0, voters, peers, peers)
+    assert (epsilon, basis) == (pytest.approx(chain), "bound")
+
+
+def test_peers_are_exact_only_if_one_fewer_is_known_to_be_too_few():
+    """With diversity 1, an exact epsilon of 20 peers says nothing about 19, where a bound is too
+    large; the fewest peers that the proofs allow are exact."""
+    sizes = {"objects": 2, "rounds": 8, "diversity": 1, "voters": 40, "peers": 20}
+    assert floor_epsilon(**sizes)[1] == "exact"
+    assert floor_epsilon(**sizes | {"peers": 19})[1] == "bound"
+    found = plan(**sizes, epsilon=0.8)["peers_needed"]
+    assert (found["floor"], found["exact_floor"]) == (20, None)
+    found = plan(**sizes, epsilon=50.0)["peers_needed"]
+    assert found["floor"] == found["exact_floor"] == theory.fewest_peers(2)

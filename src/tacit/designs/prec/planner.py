@@ -149,7 +149,8 @@ def _epsilon_without_credits(mode: Mode, m: int, T: int, n: int, P: int) -> tupl
     """Bound the nats for D = R = 0.
 
     The worst case of the rounds with at most EXACT_VOTERS survivors is exact. For earlier rounds,
-    which have more survivors, the bound `theory.eps_chain` is added.
+    which have more survivors, the bound `theory.eps_chain` is added. If `theory.eps_chain` of all
+    rounds is smaller than this sum, it is returned instead.
 
     Returns:
         Nats, and whether they are the exact worst case or an upper bound. They are exact for at
@@ -175,7 +176,8 @@ def _epsilon_without_credits(mode: Mode, m: int, T: int, n: int, P: int) -> tupl
     if most_survivors == n:
         return value, "exact"
     more_survivors = theory.eps_chain(m, T, 0, 0, n, most_survivors + 1, most_survivors + 1)
-    return round_up(value + more_survivors, slack=1.0), "bound"
+    all_rounds = theory.eps_chain(m, T, 0, 0, n, P, P)  # with D = R = 0 the least credit is P
+    return round_up(min(value + more_survivors, all_rounds), slack=1.0), "bound"
 
 
 def _epsilon_with_three_credits(
@@ -483,13 +485,16 @@ def _compute_needed_peers(epsilon: float, m: int, T: int, D: int, R: int, n: int
     """
     theorem = math.ceil(theory.eps_tight(m, T, D, R, 1) / epsilon)
     floor = peers_needed(epsilon, objects=m, rounds=T, voters=n, diversity=D, radius=R)
+    fewest = theory.fewest_peers(m)
     exact_floor = None
-    if floor is not None:
-        _, basis = cached_epsilon("floor", m, T, D, R, n, floor)
-        exact_floor = floor if basis == "exact" else None
+    if floor == fewest:
+        exact_floor = floor
+    elif floor is not None:
+        _, basis_of_one_fewer = cached_epsilon("floor", m, T, D, R, n, floor - 1)
+        exact_floor = floor if basis_of_one_fewer == "exact" else None
     return {
         "epsilon": epsilon,
-        "theorem": max(theory.fewest_peers(m), theorem),
+        "theorem": max(fewest, theorem),
         "floor": floor,
         "exact_floor": exact_floor,
     }
