@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import threading
 from collections import Counter
 from itertools import combinations
 from typing import Any
@@ -454,3 +455,41 @@ def test_who_joins_in_a_counted_round_has_voters_with_all_their_credits() -> Non
     assert server.credit_left("ann") == 35
     server.join("bob")
     assert server.credit_left("bob") == 35
+
+
+def test_an_audit_leaves_no_counts_of_a_closed_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next round opens in another thread while the votes are being counted."""
+    server = twin()
+    server.open_round(["a", "b"], {1: "a", 2: "a", 3: "a"})
+    server.join("ann")
+    opening = threading.Thread(
+        target=server.open_round, args=(["a", "b"], dict.fromkeys(range(1, 4), "b"))
+    )
+    shipped = Block._count_for_all_slots
+
+    def count_slowly(block: Block, votes: Any, objects: int) -> Any:
+        counted = shipped(block, votes, objects)
+        if opening.ident is None:
+            opening.start()
+            opening.join(timeout=0.3)
+        return counted
+
+    monkeypatch.setattr(Block, "_count_for_all_slots", count_slowly)
+    assert server.counts("ann").tolist() == [3, 0]
+    opening.join()
+    assert server.counts("ann").tolist() == [0, 3]
+
+
+@pytest.mark.parametrize("names", [range(20), [f"v{number}" for number in range(20)]])
+def test_a_voter_who_left_is_never_taken_for_another(names: Any) -> None:
+    """Voters 0 to 19 vote, and two leave: those who are named are the same after a load."""
+    server = twin()
+    server.open_round(["a"], dict.fromkeys(names, "a"))
+    server.join("ann")
+    server.leave_voters([names[3], names[4]])
+    server.join_voters([names[4]])  # a new voter of the same name
+    again = PRec.from_bytes(server.to_bytes(), settings=server.settings, randomness=secure())
+    for run in (server, again):
+        assert run.credit_left("ann") == 20
+        assert run.survivors("ann") == {*names} - {names[3], names[4]}
+        assert run.votes().keys() == run.survivors("ann")

@@ -264,32 +264,44 @@ class Curator(MechanismRun):
         """
         return self._find_client(read_id(client)).stopped_round is not None
 
-    # The next four methods are for audits: their results are as secret as the votes
+    # The next four methods are for audits: their results are as secret as the votes. They raise
+    # PrivacyError in a forked process.
     def counts(self, client: Any) -> Counts:
         """Count the votes that count for a client in the open round: (candidates,)."""
-        return self._count_votes(self._find_client(read_id(client))).votes
+        with self._hold_lock():
+            return self._count_votes(self._find_client(read_id(client))).votes
 
     def credit_left(self, client: Any) -> int:
         """Sum the credits of the voters who count for a client; with D = R = 0, their number."""
-        return self._count_votes(self._find_client(read_id(client))).credit_left
+        with self._hold_lock():
+            return self._count_votes(self._find_client(read_id(client))).credit_left
 
     def survivors(self, client: Any) -> set[Id]:
         """Return the ids of the voters who count for a client in the open round.
 
-        Before the first round there are none.
+        Before the first round there are none. Voters who left since the round was opened still
+        count in it (`credit_left`), but they are not in the set: a saved run does not hold their
+        ids, and one who came back is a new voter of the same id.
         """
-        joined_client = self._find_client(read_id(client))
-        if joined_client.joined_round is None:
-            is_survivor = self._electorate
-        else:
-            is_survivor = joined_client.block.counting_voters(joined_client.slot)
-        return set(self._voters.ids[: len(is_survivor)][is_survivor].tolist())
+        with self._hold_lock():
+            joined_client = self._find_client(read_id(client))
+            if joined_client.joined_round is None:
+                counts = self._electorate
+            else:
+                counts = joined_client.block.counting_voters(joined_client.slot)
+            is_survivor = counts & self._voters.present[: len(counts)]
+            return set(self._voters.ids[: len(counts)][is_survivor].tolist())
 
     def votes(self) -> dict[Id, Id]:
-        """Return candidate id by voter id in the open round, with the votes given to abstainers."""
-        voters = self._voters.ids[: len(self._votes)][self._electorate]
-        chosen = [self.candidates[position] for position in self._votes[self._electorate]]
-        return dict(zip(voters.tolist(), chosen, strict=True))
+        """Return candidate id by voter id in the open round, with the votes given to abstainers.
+
+        Voters who left since the round was opened are not in it, as in `survivors`.
+        """
+        with self._hold_lock():
+            is_named = self._electorate & self._voters.present[: len(self._electorate)]
+            voters = self._voters.ids[: len(self._votes)][is_named]
+            chosen = [self.candidates[position] for position in self._votes[is_named]]
+            return dict(zip(voters.tolist(), chosen, strict=True))
 
     def record_recommendation(self, client: Any, entry: Entry, *, has_stopped: bool) -> None:
         """Record what another curator of this run recommended to a client in the open round.
@@ -425,15 +437,25 @@ class Curator(MechanismRun):
         return None if plan is None else (plan.peers, plan.slack, plan.gate_epsilon)
 
     @contextmanager
+    def _hold_lock(self) -> Iterator[None]:
+        """Hold the run's lock, so that no other thread changes the run meanwhile.
+
+        Raises:
+            PrivacyError: The process was forked from the one that began the run.
+        """
+        self._check_process()
+        with self._lock:
+            yield
+
+    @contextmanager
     def _take_turn(self) -> Iterator[None]:
-        """Hold the run's lock for one call.
+        """Hold the run's lock for one call that changes the run.
 
         Raises:
             PrivacyError: The process was forked from the one that began the run, or the run was
                 handed over to a file or to bytes.
         """
-        self._check_process()
-        with self._lock:
+        with self._hold_lock():
             if self._is_handed_over:
                 raise PrivacyError(
                     "This run was handed over to a file or to bytes and goes on there: "
