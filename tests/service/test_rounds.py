@@ -369,7 +369,11 @@ def test_forgetting_somebody_who_was_never_here(shop, small):
         ({"wonder": 1}, "no setting 'wonder'"),
         ({"rounds": None}, "rounds"),
         ({"rounds": "x"}, "rounds"),
-        ({"voters": 10**6, "epsilon": 40.0}, "bytes"),
+        ({"voters": 10**6, "epsilon": 40.0}, "bytes for all voters"),
+        (
+            {"clients": 5000, "rounds": 10**6, "voters": 100, "epsilon": 1e6},
+            "bytes for all clients",
+        ),
     ],
 )
 def test_what_is_not_served(tmp_path, change, said):

@@ -58,6 +58,13 @@ def test_a_table_of_numbers_is_no_list_of_ids():
         read_ids(np.array([[3, 8], [9, 1]]))
 
 
+@pytest.mark.parametrize("value", [5, np.array(5), np.array("ann"), "ann", b"ann", None])
+def test_one_value_is_no_list_of_ids(value):
+    """Also not if it is an array without dimensions, which NumPy makes of a single value."""
+    with pytest.raises(DataError, match="no list of ids"):
+        read_ids(value)
+
+
 def test_as_many_voters_join_as_the_run_is_set_up_for():
     """Three of three at once; then nobody else."""
     voters = Voters(3)

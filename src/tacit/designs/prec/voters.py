@@ -57,7 +57,8 @@ def read_ids(values: Any) -> Ids:
         DataError: `values` is a single text or cannot be iterated over, an id is not valid
             (`read_id`), or some ids are whole numbers and others text.
     """
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    is_single_value = isinstance(values, np.ndarray) and values.ndim == 0
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable) or is_single_value:
         raise DataError("this is no list of ids", found=values, expected="a list of ids")
     if isinstance(values, np.ndarray):
         if values.ndim == 1 and values.dtype.kind == "i":

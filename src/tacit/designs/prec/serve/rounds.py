@@ -48,9 +48,13 @@ from tacit.service.strict_json import RefusedContent, parse_json
 
 MOST_BYTES_OF_VOTERS = 8 * 2**20
 """The most bytes that voters may need in a run's state, which is written with every answer. What
-clients were recommended and answered comes on top."""
+clients were recommended and answered comes on top (`MOST_BYTES_OF_CLIENTS`)."""
+MOST_BYTES_OF_CLIENTS = 8 * 2**20
+"""The most bytes that recommendations and answers of all clients may need in a run's state."""
 _BYTES_OF_NAME_AND_VOTE = 150
 """Approximate bytes of a voter's name, number and vote in the state."""
+_BYTES_OF_ENTRY = 32
+"""Approximate bytes of one recommendation and its answer in the state: two numbers and a word."""
 DEMO_ROUNDS = 12
 """Rounds of the demonstration, for which votes are generated."""
 DEMO_OBJECTS = 3
@@ -305,7 +309,7 @@ def _check_served(name: str, settings: PRecSettings) -> None:
 
     Raises:
         ConfigError: It is the published variant, has no finite epsilon, no plan, no bound on
-            clients or too high a one, or its voters would need too many bytes.
+            clients or too high a one, or its voters or its clients would need too many bytes.
     """
     if settings.variant == "published":
         raise ConfigError(
@@ -330,6 +334,13 @@ def _check_served(name: str, settings: PRecSettings) -> None:
             f"{TOML}: {name} needs {bytes_per_voter} bytes for each of {settings.voters} voters, "
             f"and the service stores at most {MOST_BYTES_OF_VOTERS} bytes for all voters of a run: "
             "take fewer voters or clients."
+        )
+    bytes_per_client = settings.rounds * _BYTES_OF_ENTRY
+    if settings.clients * bytes_per_client > MOST_BYTES_OF_CLIENTS:
+        raise ConfigError(
+            f"{TOML}: {name} needs {bytes_per_client} bytes for the {settings.rounds} rounds of "
+            f"each of {settings.clients} clients, and the service stores at most "
+            f"{MOST_BYTES_OF_CLIENTS} bytes for all clients of a run: take fewer clients or rounds."
         )
 
 
