@@ -14,6 +14,7 @@ from scipy.stats import beta
 from tacit import randomness
 from tacit.designs.pdap.forwarding import CLEAR_SLICES, Agreement, Forwarder
 from tacit.designs.pdap.guarantees import forwarded_context_card
+from tacit.designs.pdap.messages import NO_NOISE
 from tacit.errors import ConfigError
 
 HERE, THERE = np.array([0.1, 0.2]), np.array([0.9, 0.8])
@@ -114,7 +115,8 @@ def test_the_card_of_a_chosen_neighbour_is_for_the_content_alone():
     ("make", "said"),
     [
         (lambda: forwarder(features=21), "fewer features or fewer slices"),
-        (lambda: forwarder(4294.967295), "4294.967295 or more protects nobody"),
+        (lambda: forwarder(4294.967295), "above 4294.967294 protects nobody"),
+        (lambda: forwarder(4294.9672945), "above 4294.967294 protects nobody"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, said):
@@ -122,6 +124,7 @@ def test_what_makes_no_sense_is_refused(make, said):
     with pytest.raises(ConfigError, match=said):
         make()
     assert forwarder(4294.9).agreement.epsilon == 4294.9
+    assert forwarder(4294.967294).agreement.epsilon_in_millionths == NO_NOISE - 1
 
 
 def test_a_forked_process_draws_its_own_numbers(monkeypatch):

@@ -15,6 +15,7 @@ from tacit.accounting import PureAccountant
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit.devices import TableLearner
 from tacit.designs.pdap.local_learner import (
+    CHANCE_PARTS,
     PRIOR_VISITS,
     Device,
     LocalLearner,
@@ -253,6 +254,18 @@ def test_a_visit_is_reported_once():
         device.update(choice, 1.0)
 
 
+@pytest.mark.parametrize("reward", [2.0, math.nan, pytest.param(10**400, id="huge")])
+def test_a_visit_is_reported_after_a_refused_reward(reward):
+    """Nothing was reported of it, so a device that corrects the reward is heard."""
+    policy = context()
+    device = Device(policy, lifetime_epsilon=9.0)
+    choice = device.select(HERE)
+    with pytest.raises(DataError, match="the reward"):
+        device.update(choice, reward)
+    device.update(choice, 1.0)
+    assert policy._answers.sum() == 1
+
+
 def test_arms_join_and_leave():
     """A new arm is drawn, one that left is not, and a subset is kept to."""
     policy = context()
@@ -265,7 +278,7 @@ def test_arms_join_and_leave():
 
 @pytest.mark.parametrize(
     "changes",
-    [{"epsilon": 0.0}, {"explore": 1.0}],
+    [{"epsilon": 0.0}, {"explore": 1.0}, {"explore": 0.9999999}, {"explore": math.nan}],
 )
 def test_settings_that_make_no_sense_are_refused(changes):
     """In one sentence."""
@@ -281,3 +294,9 @@ def test_odd_reports_are_refused():
     for report in (Report(9, 0), Report(0, 4), Report(-1, 0)):
         with pytest.raises(DataError):
             policy.learn(report)
+
+
+def test_the_largest_chance_to_explore_leaves_draws():
+    """One step below 1."""
+    policy = context(explore=1 - 1 / CHANCE_PARTS)
+    assert policy.select(HERE).chance == pytest.approx(0.25, abs=1e-5)

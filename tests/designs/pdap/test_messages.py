@@ -149,7 +149,9 @@ def test_what_does_not_hold_together_is_refused(make):
 
 def test_a_huge_reward_is_cut():
     """A finite reward always fits a message."""
-    assert Reward.from_number(REQUEST, 1e300).reward == MOST_REWARD
+    for huge in (1e300, 1e304, 10**400):
+        assert Reward.from_number(REQUEST, huge).reward == MOST_REWARD
+        assert Reward.from_number(REQUEST, -huge).reward == -MOST_REWARD
     assert Reward.from_number(REQUEST, 0.25).reward == 250_000
 
 

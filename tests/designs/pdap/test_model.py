@@ -114,6 +114,7 @@ def test_a_log_with_one_bad_row_teaches_nothing():
     ("decisions", "rewards", "contexts"),
     [
         (["left"], ["much"], [[0.1, 0.1]]),
+        (["left"], [10**400], [[0.1, 0.1]]),
         (["left"], [[1.0]], [[0.1, 0.1]]),
         (["left"], 1.0, [[0.1, 0.1]]),
         (["left"], [1.0], [["x", "y"]]),

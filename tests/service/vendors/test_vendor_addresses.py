@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from tacit.designs.pdap.messages import Forward
+from tacit.designs.pdap.serve.neighbours import Calls, Neighbour
+from tacit.errors import ConfigError
+from tacit.service.served_things import Section
 
 PAYLOADS = [
     f"{scheme}{host}"
@@ -72,3 +79,34 @@ def _another(home, which, sent):
     if which == 2:
         return home.post("ann", "/visits", json={"context": [0.5, 0.5]}, key=sent)
     return home.post("ann", "/forwards", content=sent.encode())
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://h:abc/api/vendors/x",
+        "https://h:99999/api/vendors/x",
+        "https://[::1/api/vendors/x",
+        "https://\u2028/api/vendors/x",
+        "https://h\n/api/vendors/x",
+        "http://h/api/vendors/x",
+    ],
+)
+def test_an_address_that_cannot_be_called_is_refused_where_it_is_read(tmp_path, url):
+    """With the form of an address: a port that is no port, an open bracket, a host of no name."""
+    values = {"url": url, "public_key": "", "api_key": "x.key"}
+    with pytest.raises(ConfigError, match=r"url is  https://HOST/api/vendors/NAME"):
+        Neighbour.from_section("x", Section("t", "x", tmp_path, values))
+
+
+def test_a_call_to_an_address_that_is_none_is_no_answer():
+    """It ends as every other call that fails: nobody is ready, and nothing is answered."""
+    key = Ed25519PrivateKey.generate()
+    peer = Neighbour("x", "https://h:abc/api/vendors/x", key.public_key(), "secret")
+    calls = Calls("here", key)
+
+    async def ask():
+        forward = Forward(bytes(16), 0, 1, ()).encode()
+        return await calls.is_ready(peer), await calls.ask(peer, forward)
+
+    assert asyncio.run(ask()) == (False, None)

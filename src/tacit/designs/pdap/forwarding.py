@@ -56,8 +56,8 @@ class Agreement:
                 f"{self.slices} slices of {self.features} features make more cells than "
                 f"{MOST_CATEGORIES}: take fewer features or fewer slices."
             )
-        if is_noisy and self.epsilon * MICRO >= NO_NOISE:
-            raise ConfigError("An epsilon of 4294.967295 or more protects nobody: use inf.")
+        if is_noisy and math.ceil(self.epsilon * MICRO) >= NO_NOISE:
+            raise ConfigError("An epsilon above 4294.967294 protects nobody: use inf.")
 
     @property
     def cells(self) -> int:

@@ -67,7 +67,7 @@ class LocalSetting:
         dimension: number of features of a context.
         epsilon: nats of one visit, draw and report together. At inf, a draw that is not uniform
             takes the arm with the largest mean, and reports are true.
-        explore: probability that the arm is drawn uniformly, from 0 to below 1.
+        explore: probability that the arm is drawn uniformly, from 0 to 1 - 1 / CHANCE_PARTS.
     """
 
     videos: int
@@ -78,8 +78,11 @@ class LocalSetting:
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
-        if not 0 <= self.explore < 1:
-            raise ConfigError(f"explore is a probability from 0 to below 1; got {self.explore}.")
+        # A larger one would be rounded up to 1
+        if not 0 <= self.explore <= 1 - 1 / CHANCE_PARTS:
+            raise ConfigError(
+                f"explore is a probability from 0 to 1 - 1/{CHANCE_PARTS}; got {self.explore}."
+            )
 
     @property
     def draw_epsilon(self) -> float:
@@ -222,9 +225,7 @@ class LocalLearner(Policy):
             ConfigError: The choice was made by another policy.
             DataError: The reward is out of range.
         """
-        number = check_reward(reward)
-        if not 0 <= number <= 1:
-            raise DataError("the reward is out of range", expected="0 to 1")
+        number = _check_share(reward)
         draw = int(integers_below(self._source, CHANCE_PARTS, 1)[0])
         liked = int(draw < round(number * CHANCE_PARTS))
         true_answer = 2 * self.grid.check_cell(choice.cell) + liked
@@ -356,10 +357,20 @@ class Device:
 
         Raises:
             PrivacyError: The visit was reported before, or was not made on this device.
+            DataError: The reward is out of range. Then the visit can still be reported.
         """
         if choice.phase == "train":
             return
         if self._unreported.get(id(choice)) is not choice:
             raise PrivacyError("This visit was reported already, or was not made on this device.")
+        _check_share(reward)
         del self._unreported[id(choice)]
         self._policy.update(choice, reward)
+
+
+def _check_share(reward: float) -> float:
+    """Convert a reward to a float from 0 to 1; DataError if it is none."""
+    number = check_reward(reward)
+    if not 0 <= number <= 1:
+        raise DataError("the reward is out of range", expected="0 to 1")
+    return number

@@ -176,8 +176,9 @@ class Reward:
         Raises:
             MessageError: The reward is not finite.
         """
-        require(math.isfinite(reward), "the reward is not finite")
-        millionths = round(reward * MICRO)
+        require(-math.inf < reward < math.inf, "the reward is not finite")  # False for NaN
+        # Clipped before too, since the millionths of a huge float are infinite
+        millionths = round(max(-MOST_REWARD, min(MOST_REWARD, reward)) * MICRO)
         return cls(request, max(-MOST_REWARD, min(MOST_REWARD, millionths)))
 
     def encode(self) -> bytes:

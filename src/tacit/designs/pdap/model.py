@@ -337,5 +337,5 @@ def _to_floats(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(f"{name} are not numbers, or rows differ in length") from None

@@ -190,7 +190,7 @@ def check_contexts(contexts: ArrayLike, dimension: int) -> NDArray[np.float64]:
     """
     try:
         rows = np.asarray(contexts, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError("the contexts are not numbers, or differ in length") from None
     if rows.ndim != 2 or rows.shape[1] != dimension:
         raise DataError(
@@ -211,7 +211,7 @@ def check_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
     """
     try:
         numbers = np.asarray(context, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError("the context holds something that is not a number") from None
     if numbers.shape != (dimension,):
         raise DataError(
@@ -235,7 +235,7 @@ def check_reward(reward: float) -> float:
     Raises:
         DataError: The reward is not such a number.
     """
-    with suppress(TypeError, ValueError):
+    with suppress(TypeError, ValueError, OverflowError):
         number = float(reward)
         if -LARGEST_REWARD < number < LARGEST_REWARD:  # False for NaN
             return number

@@ -117,7 +117,12 @@ class Neighbour:
 
 def _is_vendor_address(url: str) -> bool:
     """Return whether a URL is that of a vendor, with https unless it is on this machine."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises ValueError unless it is a number up to 65535
+        httpx2.URL(url)
+    except (ValueError, httpx2.InvalidURL):
+        return False
     is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOCAL_HOSTS)
     has_more_parts = parts.query or parts.fragment or parts.username or parts.password
     has_path = _PATH.fullmatch(parts.path) is not None
@@ -128,6 +133,8 @@ LONGEST_CALL = 1.0
 """Seconds of a call, at most."""
 _LONGEST_CHECK = 0.8
 """Seconds of a check whether a neighbour is ready, at most."""
+_FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, OSError, TimeoutError, ValueError)
+"""Errors of a call that fails. httpx2 raises several kinds of ValueError for invalid HTTP."""
 # httpx2 would log the addresses of its requests.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
@@ -221,7 +228,7 @@ class Calls:
                 client.stream("GET", peer.readiness_url) as answer,
             ):
                 return answer.status_code == 200
-        except (httpx2.HTTPError, OSError, TimeoutError, ValueError):
+        except _FAILURES:
             return False
 
     async def _post(self, peer: Neighbour, body: bytes, nonce: str, seconds: float) -> bytes | None:
@@ -243,8 +250,8 @@ class Calls:
                 client.stream("POST", address, content=body, headers=headers) as answer,
             ):
                 return await self._read(answer, peer, nonce)
-        except (httpx2.HTTPError, OSError, TimeoutError, ValueError):
-            return None  # httpx2 raises several kinds of ValueError for invalid HTTP
+        except _FAILURES:
+            return None
 
     async def _read(self, answer: httpx2.Response, peer: Neighbour, nonce: str) -> bytes | None:
         """Return the content of an answer; None unless the answer can be trusted.
