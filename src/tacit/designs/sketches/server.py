@@ -176,22 +176,32 @@ class Server:
     def merge(self, other: Server) -> None:
         """Add the counts of another server, which must not be used afterwards.
 
+        A batch that another thread is counting at either server is completed first.
+
         Raises:
             ConfigError: The other server counted another campaign, it divides the tickets into
                 another number of shards, or both servers counted the same shard.
         """
         if other.campaign != self.campaign or other.shard_count != self.shard_count:
             raise ConfigError("Merge servers of one campaign that have the same number of shards.")
-        if self.shards & other.shards:
-            raise ConfigError(
-                "These servers counted the same shard of the tickets: people would count twice."
-            )
-        self.keep_tickets = self.keep_tickets and other.keep_tickets
-        self._tickets.add(other._tickets.tickets())
-        self.shards |= other.shards
-        self.cells += other.cells
-        for reason, count in other.rejected.items():
-            self.rejected[reason] += count
+        # One lock at a time: two servers that merge each other would wait for ever with both
+        with other._lock:
+            shards = set(other.shards)
+            keep_tickets = other.keep_tickets
+            tickets = other._tickets.tickets()
+            cells = other.cells.copy()
+            rejected = dict(other.rejected)
+        with self._lock:
+            if self.shards & shards:
+                raise ConfigError(
+                    "These servers counted the same shard of the tickets: people would count twice."
+                )
+            self.keep_tickets = self.keep_tickets and keep_tickets
+            self._tickets.add(tickets)
+            self.shards |= shards
+            self.cells += cells
+            for reason, count in rejected.items():
+                self.rejected[reason] += count
 
     def save(self, path: str | Path) -> None:
         """Write a checkpoint, completely or not at all.

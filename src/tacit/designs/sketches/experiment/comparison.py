@@ -61,11 +61,15 @@ class SketchesRecommender:
         """Return the first n items of a person's list, at most ten.
 
         Args:
-            user: Id of a person of the ratings.
+            user: Id of a person of the ratings. Anybody else has sent no report and gets an empty
+                list.
             n: Length of the list.
             candidates: Not used: lists are compared in one domain, where all items are candidates.
         """
-        numbers = self.lists_[self.ratings_.user_number(user)][:n]
+        user_number = self.ratings_.user_number(user)
+        if user_number is None:
+            return Recommendations(())
+        numbers = self.lists_[user_number][:n]
         items = self.ratings_.item_ids[numbers[numbers >= 0]].tolist()
         rows = [Recommendation(user, item, -rank, rank) for rank, item in enumerate(items, 1)]
         return Recommendations(tuple(rows))
