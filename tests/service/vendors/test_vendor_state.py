@@ -13,7 +13,15 @@ from tacit.designs.pdap.forwarding import Forwarder
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, decode_answer
 from tacit.designs.pdap.serve.demo import NAMES, make_two_deployments
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
-from tacit.designs.pdap.serve.state import OPEN_VISITS, VERSION, Ticket, VendorState, pack, unpack
+from tacit.designs.pdap.serve.state import (
+    MOST_VIDEOS,
+    OPEN_VISITS,
+    VERSION,
+    Ticket,
+    VendorState,
+    pack,
+    unpack,
+)
 from tacit.designs.pdap.serve.state_cache import StateCache
 from tacit.errors import ConfigError
 from tacit.randomness import secure
@@ -239,6 +247,34 @@ def test_other_settings_are_told_at_the_start(tmp_path):
         "rename the section",
     ):
         assert part in str(told.value)
+
+
+def test_more_videos_than_fit_beside_the_articles_are_told_at_the_start(tmp_path):
+    """With their number; videos that are articles already, and articles that are too old by now,
+    count for nothing more."""
+    folder = folders(tmp_path)[0]
+    before = served(folder)
+    joined = [f"article {number}" for number in range(MOST_VIDEOS - len(before.settings.videos))]
+
+    def stored(now: float):
+        def add(state: VendorState):
+            state.add_articles(joined, now)
+            return reply({})
+
+        _, kept = before.cache.make_transition(add)(None, None)
+        return {before.state_name: SALT + kept}.get
+
+    toml = folder / "tacit.toml"
+    text = toml.read_text()
+    state_of_today = stored(time.time())
+    before.check_stored_states(state_of_today)
+    toml.write_text(text.replace('"cinema-1"', '"cinema-1", "article 5"'))
+    served(folder).check_stored_states(state_of_today)
+    toml.write_text(text.replace('"cinema-1"', '"cinema-1", "new"'))
+    with pytest.raises(ConfigError, match=r"are 1,001, and a vendor shows at most 1,000 articles"):
+        served(folder).check_stored_states(state_of_today)
+    toml.write_text(toml.read_text().replace("features = 2", "features = 2\narticle_days = 1.0"))
+    served(folder).check_stored_states(stored(time.time() - 2 * 86_400))
 
 
 @pytest.mark.parametrize("change", [lambda b: b[:3], lambda b: b[:-1], lambda b: b"\0" * 8 + b])

@@ -19,8 +19,7 @@ from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
 from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
-from tacit.designs.pdap.serve.served_vendor import ServedVendor
-from tacit.designs.pdap.serve.state import MOST_VIDEOS, VendorState, read_articles
+from tacit.designs.pdap.serve.state import MOST_VIDEOS, VendorState
 from tacit.designs.pdap.serve.visits import Body, Name, find_vendor
 from tacit.errors import ConfigError
 from tacit.service.access import CurrentCaller, CurrentService, IdempotencyKey, allow
@@ -80,7 +79,7 @@ def articles(name: Name, service: CurrentService, caller: CurrentCaller) -> dict
     """List the articles that a vendor shows, and when each joined."""
     vendor = find_vendor(service, caller, name)
     stored = read_salted_state(service, vendor.state_name)
-    joined_by_title = find_joining_times(vendor, stored, time.time())
+    joined_by_title = vendor.find_joining_times(stored, time.time())
     rows = [{"name": title, "joined": joined} for title, joined in joined_by_title.items()]
     return {"articles": rows}
 
@@ -131,25 +130,3 @@ async def remove_article(
     return await vendor.run_transaction(
         service, caller, f"DELETE {ARTICLES}", key, article.encode(), remove
     )
-
-
-def find_joining_times(
-    vendor: ServedVendor, stored: bytes | None, now: float
-) -> dict[str, int | None]:
-    """Find the articles that a vendor shows, and the time at which each joined.
-
-    Args:
-        vendor: that shows them.
-        stored: its stored state; None if nothing was stored yet.
-        now: in seconds since 1970.
-
-    Returns:
-        For each title, the second since 1970 at which the article joined; None for an article that
-        the settings name.
-    """
-    joined_by_title: dict[str, int | None] = dict.fromkeys(vendor.settings.videos)
-    if stored is not None:
-        for title, joined in read_articles(stored).items():
-            if joined + vendor.settings.article_seconds > now:
-                joined_by_title.setdefault(title, joined)
-    return joined_by_title

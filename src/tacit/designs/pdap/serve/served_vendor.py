@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
@@ -14,7 +15,7 @@ from tacit.designs.pdap import guarantees
 from tacit.designs.pdap.serve.neighbours import Calls, Neighbour, Reach
 from tacit.designs.pdap.serve.settings import VendorSettings, peers_of
 from tacit.designs.pdap.serve.signatures import read_private_key
-from tacit.designs.pdap.serve.state import VERSION, VendorState, unpack
+from tacit.designs.pdap.serve.state import MOST_VIDEOS, VERSION, VendorState, read_articles, unpack
 from tacit.designs.pdap.serve.state_cache import StateCache
 from tacit.errors import ConfigError
 from tacit.ledger import Balance, Cap, Charge, Holder
@@ -102,7 +103,7 @@ class ServedVendor(ServedThing):
 
         Raises:
             ConfigError: The state was made under other settings or by another version, or is
-                damaged.
+                damaged; or its articles and the videos of the settings are too many together.
         """
         state = idempotency.remove_salt(read_state(self.state_name))
         if state is None:
@@ -123,6 +124,7 @@ class ServedVendor(ServedThing):
                 VendorState.decode(
                     state, self.settings.make_vendor(), self.settings.lasting_settings
                 )
+            shown = len(self.find_joining_times(state, time.time()))
         except (TypeError, ValueError, LookupError, struct.error):
             raise self._unreadable_state("damaged") from None
         if differing:
@@ -132,6 +134,30 @@ class ServedVendor(ServedThing):
                 f"back, or rename the section [vendors.{self.name}]: then everybody has a new "
                 "budget."
             )
+        if shown > MOST_VIDEOS:
+            raise ConfigError(
+                f"{TOML}: {self.name}.videos and the articles that joined through the service are "
+                f"{shown:,}, and a vendor shows at most {MOST_VIDEOS:,} articles at once. Name "
+                "fewer videos; or put the earlier ones back, and remove articles first."
+            )
+
+    def find_joining_times(self, stored: bytes | None, now: float) -> dict[str, int | None]:
+        """Find the articles that the vendor shows, and the time at which each joined.
+
+        Args:
+            stored: its stored state; None if nothing was stored yet.
+            now: in seconds since 1970.
+
+        Returns:
+            For each title, the second since 1970 at which the article joined; None for an article
+            that the settings name.
+        """
+        joined_by_title: dict[str, int | None] = dict.fromkeys(self.settings.videos)
+        if stored is not None:
+            for title, joined in read_articles(stored).items():
+                if joined + self.settings.article_seconds > now:
+                    joined_by_title.setdefault(title, joined)
+        return joined_by_title
 
     def _unreadable_state(self, problem: str) -> ConfigError:
         """Make the error for a stored state that cannot be continued."""

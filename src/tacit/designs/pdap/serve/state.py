@@ -37,7 +37,8 @@ from tacit.errors import ConfigError, PrivacyError
 VERSION = 4
 """Version of the stored format; a state of another version is not continued."""
 MOST_VIDEOS = 1000
-"""Largest number of videos that settings name. Articles are added only up to as many own videos."""
+"""Largest number of own videos: of those that settings name, and together with articles. Articles
+are added only up to it, and a service whose settings name too many beside them does not start."""
 OPEN_VISITS = 2048
 """Size of the ring buffer: only the last OPEN_VISITS visits can still show a neighbour's offer."""
 _PLAIN_FIELDS = (
