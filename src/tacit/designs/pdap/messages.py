@@ -177,7 +177,7 @@ class Reward:
             MessageError: The reward is not finite.
         """
         require(-math.inf < reward < math.inf, "the reward is not finite")  # False for NaN
-        # Clipped before too, since the millionths of a huge float are infinite
+        # Clipped first, since the millionths of a huge float are infinite
         millionths = round(max(-MOST_REWARD, min(MOST_REWARD, reward)) * MICRO)
         return cls(request, max(-MOST_REWARD, min(MOST_REWARD, millionths)))
 
