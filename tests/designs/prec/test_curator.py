@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
 from tacit.designs.prec.round import Block
+from tacit.engine import votes_compiled
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.gate import GateRun
 from tacit.randomness import SecureSource, secure
@@ -465,16 +466,16 @@ def test_an_audit_leaves_no_counts_of_a_closed_round(monkeypatch: pytest.MonkeyP
     opening = threading.Thread(
         target=server.open_round, args=(["a", "b"], dict.fromkeys(range(1, 4), "b"))
     )
-    shipped = Block._count_for_all_slots
+    shipped = votes_compiled.tally_one
 
-    def count_slowly(block: Block, votes: Any, objects: int) -> Any:
-        counted = shipped(block, votes, objects)
+    def count_slowly(*arguments: Any) -> Any:
+        counted = shipped(*arguments)
         if opening.ident is None:
             opening.start()
             opening.join(timeout=0.3)
         return counted
 
-    monkeypatch.setattr(Block, "_count_for_all_slots", count_slowly)
+    monkeypatch.setattr(votes_compiled, "tally_one", count_slowly)
     assert server.counts("ann").tolist() == [3, 0]
     opening.join()
     assert server.counts("ann").tolist() == [0, 3]
