@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import threading
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -20,13 +21,14 @@ from tacit.ledger import (
     LedgerUnavailable,
     UnknownBudget,
 )
-from tacit.service import Settings, middleware
+from tacit.service import Settings, application, middleware
 from tacit.service.deployment import Deployment
 from tacit.service.event_log import EventLog, redirect_library_warnings
 from tacit.service.limits import RateLimits
 from tacit.service.operations import Operation
 from tacit.service.problems import KINDS, Problem, problem_body, problem_of_error
 from tacit.service.security_headers import HEADERS
+from tacit.service.service import Service
 
 
 def test_every_answer_has_its_headers(shared_shop):
@@ -337,6 +339,23 @@ def test_libraries_are_logged_without_their_messages():
         "level": "error",
         "kind": "ValueError",
     }
+
+
+def test_the_ledger_is_closed_after_an_error_of_background_work(demo, shops, folder, monkeypatch):
+    """The error is raised, and another process may open the ledger."""
+
+    @asynccontextmanager
+    async def fail_at_the_end(*_):
+        yield
+        raise AttributeError
+
+    monkeypatch.setattr(application, "watch_models", fail_at_the_end)
+    closed = []
+    close = Service.close
+    monkeypatch.setattr(Service, "close", lambda service: (closed.append(1), close(service)))
+    with pytest.raises(AttributeError), shops(demo, folder):
+        pass
+    assert closed
 
 
 def test_answers_on_a_grid(demo, shops, folder, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import shutil
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tacit import container
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.synthetic import generate
@@ -21,6 +23,7 @@ from tacit.designs.standard_scheme import StandardScheme
 from tacit.designs.xmap import XMap
 from tacit.errors import ConfigError, ModelFileError
 from tacit.recommenders.baselines import ItemKNN, Popularity
+from tacit.service import model_watch
 from tacit.service.deployment import Deployment
 from tacit.service.kinds import installed_kinds
 from tacit.service.model_watch import ModelWatch
@@ -309,6 +312,60 @@ def test_models_that_score_no_cold_items_are_refused_with_some(ratings, tmp_path
     for model in (popular, tasteless):
         with pytest.raises(ConfigError, match=r"models\.films\.cold_items"):
             ServedModel.from_section(with_cold_items(tmp_path, model, NEW, scale="1:5:1"))
+
+
+@pytest.mark.parametrize("wrong", [None, [], {"variant": {}}, {"variant": []}])
+def test_a_header_with_wrong_settings_is_a_sentence_and_the_old_model_stays(
+    ratings, tmp_path, wrong
+):
+    """Settings that are no table, or a variant that is no text."""
+    saved(tmp_path, Private(math.inf).fit(ratings))
+    at = section(tmp_path, file="m.tacit", without_guarantee=True)
+    watch = ModelWatch(
+        Deployment("shop", {"models/films": ServedModel.from_section(at)}, {"models/films": at})
+    )
+    header, arrays = container.read(tmp_path / "m.tacit")
+    container.write(tmp_path / "m.tacit", {**header, "settings": wrong}, arrays)
+    with pytest.raises(ModelFileError, match=r"m\.tacit: the settings in its header"):
+        ServedModel.from_section(at)
+    faults = []
+    assert watch.reload_changed_models(faults.append) == []
+    assert [type(fault) for fault in faults] == [ModelFileError]
+
+
+def test_the_watch_survives_any_error(monkeypatch):
+    """Each is reported, and the next look comes."""
+    looks = []
+
+    def fail(*_):
+        looks.append(1)
+        raise AttributeError
+
+    monkeypatch.setattr(ModelWatch, "reload_changed_models", fail)
+    monkeypatch.setattr(model_watch, "SECONDS_BETWEEN_LOOKS", 0.001)
+    faults = []
+
+    async def look_three_times():
+        async with model_watch.watch_models(Deployment("shop", {}, {}), faults.append, pytest.fail):
+            async with asyncio.timeout(20):
+                while len(faults) < 3:
+                    await asyncio.sleep(0.001)
+
+    asyncio.run(look_three_times())
+    assert len(looks) >= 3
+
+
+def test_a_model_that_fails_in_its_own_code_is_reported(ratings, tmp_path, monkeypatch):
+    """The old one stays, whatever the new one raises."""
+    saved(tmp_path, Private(math.inf).fit(ratings))
+    at = section(tmp_path, file="m.tacit", without_guarantee=True)
+    served = ServedModel.from_section(at)
+    watch = ModelWatch(Deployment("shop", {"models/films": served}, {"models/films": at}))
+    saved(tmp_path, Private(math.inf, mode="top-items").fit(ratings))
+    monkeypatch.setattr(Private, "guarantees", lambda _: 1 / 0)
+    faults = []
+    assert watch.reload_changed_models(faults.append) == []
+    assert [type(fault) for fault in faults] == [ZeroDivisionError]
 
 
 def test_a_changed_table_of_cold_items_is_taken_up(colours, tmp_path):

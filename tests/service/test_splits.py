@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 from datetime import date, timedelta
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import ConfigError
 from tacit.ledger import Cost, Holder
-from tacit.service import splits
+from tacit.service import split_releases, splits
 from tacit.service.deployment import Deployment
 from tacit.service.keys import LISTS, Role, add_key
 from tacit.service.kinds import installed_kinds
@@ -252,6 +253,25 @@ def test_a_service_releases_past_days_when_it_starts(demo: Any, folder: Any, sho
         while (place / start.isoformat()).exists() and time.monotonic() < until:
             time.sleep(0.02)
         assert not (place / start.isoformat()).exists()
+
+
+def test_the_clock_survives_any_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is reported, and the next look comes."""
+
+    async def fail(*_: object) -> None:
+        raise AttributeError
+
+    monkeypatch.setattr(split_releases, "release_all", fail)
+    monkeypatch.setattr(split_releases, "SECONDS_BETWEEN_RELEASES", 0.001)
+    faults: list[BaseException] = []
+
+    async def look_three_times() -> None:
+        async with split_releases.release_by_clock(cast(Any, None), faults.append):
+            async with asyncio.timeout(20):
+                while len(faults) < 3:
+                    await asyncio.sleep(0.001)
+
+    asyncio.run(look_three_times())
 
 
 def test_a_click_releases_nothing(arms: Any, clock: Clock) -> None:

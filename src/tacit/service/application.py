@@ -112,14 +112,16 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
         def log_release_fault(error: BaseException) -> None:
             log.write_fault("split", error)
 
-        with serve_copies(service.ledger, settings.ledger_file, log_copy_fault):
-            async with (
-                watch_models(service.deployment, log_model_fault, log_model),
-                release_by_clock(service, log_release_fault),
-            ):
-                yield
-        threads.shutdown(wait=False, cancel_futures=True)
-        service.close()
+        try:
+            with serve_copies(service.ledger, settings.ledger_file, log_copy_fault):
+                async with (
+                    watch_models(service.deployment, log_model_fault, log_model),
+                    release_by_clock(service, log_release_fault),
+                ):
+                    yield
+        finally:  # also after an error of what ran beside the requests
+            threads.shutdown(wait=False, cancel_futures=True)
+            service.close()
         log.write("stopped")
 
     app = Application(

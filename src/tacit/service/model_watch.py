@@ -3,7 +3,7 @@
 Every two seconds a worker looks whether a model file, or the table of cold items that belongs to
 it, has changed. A changed one is read and checked in a thread, while requests go on. Then the new
 model replaces the old one in one step. If a file cannot be served, this is logged, and the old
-model stays.
+model stays. No error ends the watch.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from tacit.errors import ModelFileError, TacitError
+from tacit.errors import ModelFileError
 from tacit.service.background import run_in_background
 from tacit.service.deployment import Deployment
 from tacit.service.served_models import ModelStamps, ServedModel, read_stamps
@@ -52,7 +52,7 @@ class ModelWatch:
             try:
                 section = self._deployment.sections[address]
                 new_model = ServedModel.from_section(section, report_fault)
-            except (TacitError, OSError) as error:
+            except Exception as error:  # whatever the file does, the old model is served on
                 report_fault(error)
                 continue
             old_model = self._deployment.served[address]
@@ -92,8 +92,12 @@ async def watch_models(
     async def reload_repeatedly() -> None:
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
-            for address in await asyncio.to_thread(watch.reload_changed_models, report_fault):
-                report_change(address)
+            try:
+                replaced = await asyncio.to_thread(watch.reload_changed_models, report_fault)
+                for address in replaced:
+                    report_change(address)
+            except Exception as error:  # the watch goes on at the next look
+                report_fault(error)
 
     async with run_in_background(reload_repeatedly()):
         yield

@@ -248,7 +248,7 @@ class ServedModel(ServedThing):
         content = container.read_bytes(path)
         header, arrays = container.unpack(content, path)
         kind = str(header.get("recommender"))
-        variant = header.get("settings", {}).get("variant")
+        variant = _read_variant(header, path)
         # Refused by the header, before a model is made of the rest of the file.
         for name in (variant, kind):
             if name in _REFUSAL_BY_NAME:
@@ -609,6 +609,21 @@ _REFUSAL_BY_NAME = {
     "devices; a model here gets true ones. Serve it as [disclosures.NAME].",
 }
 """Variants and recommenders that are not served as models, each with what it is and the reason."""
+
+
+def _read_variant(header: Mapping[str, Any], path: Path) -> str | None:
+    """Read the variant of a design in the header of a model file; None for one without variants.
+
+    Raises:
+        ModelFileError: The settings in the header are no table, or the variant is no text.
+    """
+    settings = header.get("settings", {})
+    variant = settings.get("variant") if isinstance(settings, dict) else None
+    if not isinstance(settings, dict) or not isinstance(variant, str | None):
+        raise ModelFileError(
+            f"{path}: the settings in its header are none that tacit writes. Fit it again."
+        )
+    return variant
 
 
 _WORD = re.compile(r"[^\W\d_]([^\W\d_]|[ -]){0,39}")

@@ -105,7 +105,10 @@ async def release_by_clock(
 
     async def release_repeatedly() -> None:
         while True:
-            await release_all(service, report_fault)
+            try:
+                await release_all(service, report_fault)
+            except Exception as error:  # the clock goes on
+                report_fault(error)
             await asyncio.sleep(SECONDS_BETWEEN_RELEASES)
 
     async with run_in_background(release_repeatedly()):
