@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.cli.app import main
-from tacit.errors import ConfigError, DataError
+from tacit.errors import ConfigError, DataError, OutputError
+from tacit.service import keys
 from tacit.service.keys import (
     ANONYMOUS,
     KeyRing,
@@ -98,6 +101,36 @@ def test_a_name_is_given_once(tmp_path):
         add_key(file, "ops", Role.OPERATOR, "shop")
     with pytest.raises(ConfigError):
         revoke_key(file, "nobody")
+
+
+def test_keys_that_are_made_at_once_are_all_in_the_file(tmp_path, monkeypatch):
+    """A change waits until the one that has read the file has written it."""
+    file = tmp_path / "keys.json"
+    write = keys._write_keys
+
+    def write_slowly(*arguments):
+        time.sleep(0.05)
+        write(*arguments)
+
+    monkeypatch.setattr(keys, "_write_keys", write_slowly)
+    add_key(file, "revoked", Role.AUDITOR, "shop")
+    with ThreadPoolExecutor(5) as threads:
+        made = [
+            threads.submit(add_key, file, f"ops{number}", Role.AUDITOR, "shop")
+            for number in range(4)
+        ]
+        made.append(threads.submit(revoke_key, file, "revoked"))
+        for change in made:
+            change.result()
+    entries = {entry.name: entry.revoked for entry in read_keys(file)}
+    assert entries == {"revoked": True, "ops0": False, "ops1": False, "ops2": False, "ops3": False}
+    assert [path.name for path in tmp_path.iterdir()] == ["keys.json"]
+
+
+def test_a_key_for_a_folder_that_is_not_there_is_a_sentence(tmp_path):
+    """Nothing is made."""
+    with pytest.raises(OutputError, match="cannot be written"):
+        add_key(tmp_path / "none" / "keys.json", "ops", Role.OPERATOR, "shop")
 
 
 @pytest.mark.parametrize(

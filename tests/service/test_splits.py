@@ -7,6 +7,7 @@ import math
 import time
 from datetime import date, timedelta
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ from tacit.service import split_releases, splits
 from tacit.service.deployment import Deployment
 from tacit.service.keys import LISTS, Role, add_key
 from tacit.service.kinds import installed_kinds
+from tacit.service.served_things import Section
 from tacit.service.split_releases import release_all
 from tacit.service.splits import (
     DayFigures,
@@ -174,6 +176,65 @@ def only_split(shop: Any) -> Split:
     (split,) = shop.service.deployment.find_all(Split).values()
     assert isinstance(split, Split)
     return split
+
+
+def section(folder: Path, epsilon: float = 0.2) -> Section:
+    values = {"model": "lists", "epsilon": epsilon, "lifetime": 5000.0}
+    return Section("demo", "home", folder, values)
+
+
+@pytest.mark.parametrize("epsilon", [-1.0, 0.0, 1e-17, 9e-7, 1000.5, 2000.0, math.inf, math.nan])
+def test_an_epsilon_out_of_bounds_is_a_sentence(tmp_path: Path, epsilon: float) -> None:
+    """Noise of an epsilon within the bounds has a variance, and a cost that the ledger charges."""
+    with pytest.raises(ConfigError, match=r"splits\.home\.epsilon must be 1e-06 to 1000"):
+        Split.from_section(section(tmp_path, epsilon))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1000.0])
+def test_an_epsilon_at_a_bound_can_be_used(tmp_path: Path, epsilon: float) -> None:
+    """Days are charged, noise is drawn, and its variance is above 0."""
+    split = Split.from_section(section(tmp_path, epsilon))
+    assert len(split.draw_figures(b"")) == 4
+    assert split.cost.amount == round(epsilon * 10**6)
+    assert 0 < noise_variance(epsilon) < math.inf
+
+
+def test_nobody_served_says_nothing_without_noise() -> None:
+    """There is no rate of no people."""
+    found = compare([DayFigures(START, (0, 0, 0, 0))], 2000.0)
+    assert (found.rates, found.difference, found.low) == (None, None, None)
+
+
+@pytest.mark.parametrize("content", [b"", b"yesterday", b"2030-05-", b"\xff"])
+def test_a_first_day_that_is_none_is_a_sentence(tmp_path: Path, content: bytes) -> None:
+    """At the start, and for a running service."""
+    split = Split.from_section(section(tmp_path))
+    file = split.folder / "since"
+    file.write_bytes(content)
+    with pytest.raises(ConfigError, match="since: holds no day"):
+        Split.from_section(section(tmp_path))
+    with pytest.raises(ConfigError, match="since: holds no day"):
+        split.due_days([])
+    file.write_text("2030-05-01\n")
+    assert Split.from_section(section(tmp_path)).folder == split.folder
+
+
+def test_a_first_day_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk at the first start leaves no first day; the next start writes it."""
+
+    def fail(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr("os.fsync", fail)
+        with pytest.raises(ConfigError, match="No space left"):
+            Split.from_section(section(tmp_path))
+    assert not list((tmp_path / "splits" / "home").iterdir())
+    split = Split.from_section(section(tmp_path))
+    assert (split.folder / "since").read_text() == splits.today().isoformat()
 
 
 def test_a_day_is_released_once_when_it_is_over(arms: Any, clock: Clock) -> None:

@@ -8,6 +8,7 @@ that every worker can check it without a table.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import hmac
 import json
@@ -15,13 +16,13 @@ import os
 import re
 import secrets
 import shlex
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from tacit.atomic_writes import write_whole
+from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.errors import ConfigError, DataError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -290,6 +291,8 @@ def add_key(path: Path, name: str, role: Role, tenant: str, *, lists: str = "per
         ConfigError: The name is malformed or taken, the role has no keys in the file, or it has no
             choice of lists.
         DataError: The file is not one of keys.
+        OutputError: The file cannot be written.
+        OSError: It cannot be read.
     """
     if not NAME.fullmatch(name) or f"{name}_".startswith("person_"):
         raise ConfigError(
@@ -305,14 +308,15 @@ def add_key(path: Path, name: str, role: Role, tenant: str, *, lists: str = "per
         raise ConfigError(
             "Lists are personal or popularity, and only a key of the role recommend has a choice."
         )
-    entries = read_keys(path)
-    if any(entry.name == name for entry in entries):
-        raise ConfigError(
-            "A key of this name is in the file, in use or revoked. Take another name."
-        )
     secret = secrets.token_hex(32)
     digest = hashlib.sha256(secret.encode()).hexdigest()
-    _write_keys(path, (*entries, KeyEntry(name, role.value, tenant, digest, lists=lists)))
+    with _lock_folder_of(path):
+        entries = read_keys(path)
+        if any(entry.name == name for entry in entries):
+            raise ConfigError(
+                "A key of this name is in the file, in use or revoked. Take another name."
+            )
+        _write_keys(path, (*entries, KeyEntry(name, role.value, tenant, digest, lists=lists)))
     return f"tacit_{name}.{secret}"
 
 
@@ -322,12 +326,15 @@ def revoke_key(path: Path, name: str) -> None:
     Raises:
         ConfigError: No key of this name is in the file.
         DataError: The file is not one of keys.
+        OutputError: The file cannot be written.
+        OSError: It cannot be read.
     """
-    entries = {entry.name: entry for entry in read_keys(path)}
-    if name not in entries:
-        raise ConfigError("No key of this name is in the file.")
-    entries[name] = replace(entries[name], revoked=True)
-    _write_keys(path, tuple(entries.values()))
+    with _lock_folder_of(path):
+        entries = {entry.name: entry for entry in read_keys(path)}
+        if name not in entries:
+            raise ConfigError("No key of this name is in the file.")
+        entries[name] = replace(entries[name], revoked=True)
+        _write_keys(path, tuple(entries.values()))
 
 
 def read_secret(path: Path) -> bytes:
@@ -377,6 +384,29 @@ def read_private_file(path: Path, exposes: str) -> bytes:
         "Close it:  "
         f"chmod 600 {shlex.quote(str(path))}"
     )
+
+
+@contextmanager
+def _lock_folder_of(path: Path) -> Iterator[None]:
+    """Lock the keys' file's folder in the block, so that no two processes change the file at once.
+
+    The file itself cannot be locked, since each change replaces it.
+
+    Raises:
+        OutputError: The folder cannot be opened or locked.
+    """
+    try:
+        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise explain_write_error(path, error) from None
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        except OSError as error:
+            raise explain_write_error(path, error) from None
+        yield
+    finally:
+        os.close(folder)
 
 
 def _write_keys(path: Path, entries: tuple[KeyEntry, ...]) -> None:

@@ -33,7 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting.rounding import float_above
-from tacit.errors import ConfigError
+from tacit.atomic_writes import write_whole
+from tacit.errors import ConfigError, OutputError
 from tacit.ledger import Cap, Cost, Holder
 from tacit.mechanisms.laplace import discrete_laplace
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
@@ -61,8 +62,12 @@ _SINCE = "since"
 _NORMAL_95 = 1.959964
 """Half width of a 95 % interval, in standard deviations."""
 _LEAST_SERVED = 4.0
-"""Rates are compared only if for each kind of list the noisy number of people served is at least
-this many standard deviations of its noise."""
+"""Rates are compared only if for each kind of list the noisy number of people served is above 0,
+and at least this many standard deviations of its noise."""
+_LEAST_EPSILON = 1e-6
+"""Least epsilon of a day: one step of the ledger."""
+_MOST_EPSILON = 1000.0
+"""Most epsilon of a day. The variance of the noise, about exp(-epsilon / 2), stays a float."""
 
 Counts = NDArray[np.int64]
 """Shape (4,): number of people for each of FIGURES."""
@@ -80,8 +85,7 @@ class SplitSettings:
         "the epsilon of one person in the figures of one day",
         0.2,
         unit="nats",
-        above=0,
-        refused="0 or less, infinite",
+        refused="below 0.000001, above 1000",
     )
     lifetime: float = setting(
         "the epsilon of one person in the figures of all days; then no more is counted",
@@ -113,23 +117,48 @@ class Split(ServedThing):
         When this is done for the first time, today is stored as the comparison's first day.
 
         Raises:
-            ConfigError: A setting is wrong, or the folder cannot be written.
+            ConfigError: A setting is wrong, the folder cannot be written, or its first day cannot
+                be read.
         """
         settings = section.read_settings(SplitSettings)
         where = f"{TOML}: splits.{section.name}"
-        if not (math.isfinite(settings.epsilon) and settings.epsilon > 0):
-            raise ConfigError(f"{where}.epsilon must be above 0 and finite: inf protects no one.")
+        if not _LEAST_EPSILON <= settings.epsilon <= _MOST_EPSILON:
+            raise ConfigError(
+                f"{where}.epsilon must be {_LEAST_EPSILON:g} to {_MOST_EPSILON:g}, such as 0.2; "
+                f"got {settings.epsilon:g}. A larger one protects no one; the ledger cannot "
+                "charge a smaller one."
+            )
         if not settings.epsilon <= settings.lifetime < math.inf:
             raise ConfigError(f"{where}.lifetime must be finite, and at least epsilon.")
         folder = section.folder / FOLDER / section.name
         split = cls(section.tenant, section.name, settings, folder)
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with suppress(FileExistsError), (folder / _SINCE).open("x") as file:
-                file.write(today().isoformat())
+            if not (folder / _SINCE).exists():
+                write_whole(folder / _SINCE, today().isoformat().encode())
         except OSError as error:
             raise ConfigError(f"{folder}: cannot be written ({error.strerror}).") from None
+        except OutputError as error:
+            raise ConfigError(str(error)) from None
+        split._read_first_day()
         return split
+
+    def _read_first_day(self) -> date:
+        """Read the comparison's first day.
+
+        Raises:
+            ConfigError: The file that holds it cannot be read, or holds no day.
+        """
+        path = self.folder / _SINCE
+        try:
+            return date.fromisoformat(path.read_text().strip())
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from None
+        except ValueError:
+            raise ConfigError(
+                f"{path}: holds no day. Write the first day of the comparison there, such as "
+                f"{today().isoformat()}; the figures of every day since then are released."
+            ) from None
 
     @property
     def state_name(self) -> str:
@@ -262,10 +291,13 @@ class Split(ServedThing):
 
         Args:
             released: Days that were released.
+
+        Raises:
+            ConfigError: The comparison's first day cannot be read.
         """
         released_days = set(released)
         due: list[date] = []
-        day = date.fromisoformat((self.folder / _SINCE).read_text())
+        day = self._read_first_day()
         while day < today() and len(released_days) + len(due) < self.most_days:
             if day not in released_days:
                 due.append(day)
@@ -455,7 +487,8 @@ def compare(days: Sequence[DayFigures], epsilon: float) -> Comparison:
     variance_of_sum = len(days) * noise_variance(epsilon)
     served = totals[:, EVENTS.index("served")].astype(float)
     clicked = totals[:, EVENTS.index("clicked")].astype(float)
-    if not days or served.min() < _LEAST_SERVED * math.sqrt(variance_of_sum):
+    least_served = _LEAST_SERVED * math.sqrt(variance_of_sum)
+    if not days or served.min() <= 0 or served.min() < least_served:
         return Comparison(len(days), flat_totals, None, None, None, None)
     rates = np.clip(clicked / served, 0.0, 1.0)
     variances = rates * (1 - rates) / served + variance_of_sum * (1 + rates**2) / served**2
