@@ -138,6 +138,7 @@ def test_a_taken_port(folder, capsys):
         ('tenant = "shop"\nrounds = 3\n[service]\nvisitors = true', "is no section"),
         ('tenant = "shop"\n[service]\nport = "x"', "port is missing or is no whole number"),
         ('tenant = "shop"\n[service]\nport = -1', "port is below 0"),
+        ('tenant = "shop"\n[service]\ngrid = 1' + "0" * 400, "grid is too large"),
         ('tenant = "shop"\n[service]\nwonder = 1', "no setting 'wonder'"),
     ],
 )
@@ -149,6 +150,17 @@ def test_a_wrong_folder(tmp_path, capsys, content, said):
     told = capsys.readouterr().err
     assert said in told
     assert "tacit.toml" in told
+
+
+def test_the_suggested_demonstration_is_one_word(tmp_path, monkeypatch, capsys):
+    """A folder's name with a blank is quoted; the current folder is named by its own name."""
+    shop = tmp_path / "my shop"
+    shop.mkdir()
+    monkeypatch.chdir(shop)
+    for word in (str(shop), "."):
+        assert main(["serve", word]) == 2
+        said = " ".join(capsys.readouterr().err.split())
+        assert "tacit serve --demo 'my shop-demo' writes" in said
 
 
 def test_no_folder(tmp_path, capsys):

@@ -353,9 +353,11 @@ class PrivateLists(base.ItemRecommender):
             list.
 
         Raises:
+            NotFittedError: The model is not fitted.
             DataError: Lists are not made of this item.
         """
-        profile = self.fitted_.profile(self._history(user, history))
+        likes = self._history(user, history)
+        profile = self.fitted_.profile(likes)
         n = inputs.checked_n(n)
         ids = self.item_ids_.tolist()
         if item not in ids:

@@ -12,6 +12,7 @@ docs/settings.md is generated from these classes.
 from __future__ import annotations
 
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, field, fields
@@ -127,7 +128,8 @@ def check_table(settings: type[Any], where: str, values: Mapping[str, Any]) -> d
         The values; a whole number is a float where the setting is a float.
 
     Raises:
-        ConfigError: A setting is unknown, missing, of another type, or a whole number below 0.
+        ConfigError: A setting is unknown, missing, of another type, too large for a float, or a
+            whole number below 0.
     """
     types = setting_types(settings)
     unknown = sorted(set(values) - set(types))
@@ -140,7 +142,12 @@ def check_table(settings: type[Any], where: str, values: Mapping[str, Any]) -> d
         setting_type = types[name]
         checked[name] = value
         if setting_type is float and type(value) is int:
-            checked[name] = float(value)
+            try:
+                checked[name] = float(value)
+            except OverflowError:
+                raise ConfigError(
+                    f"{TOML}: {where}.{name} is too large: it is a number below 1e308."
+                ) from None
         if type(checked[name]) is not setting_type:
             wrong = NOT_OF_TYPE[setting_type]
             raise ConfigError(f"{TOML}: {where}.{name} is missing or is {wrong}.")
@@ -160,8 +167,8 @@ def read_toml(folder: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise ConfigError(
-            f"{path}: is missing. It says what is served;  tacit serve --demo {folder.name}-demo  "
-            "writes one to start from."
+            f"{path}: is missing. It says what is served;  tacit serve --demo "
+            f"{shlex.quote(f'{folder.absolute().name}-demo')}  writes one to start from."
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: is not TOML ({error}).") from None

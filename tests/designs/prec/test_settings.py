@@ -27,6 +27,7 @@ from tacit.errors import ConfigError
         ({"epsilon": 0}, "at least"),
         ({"epsilon": math.nan}, "number"),
         ({"epsilon": None}, "Give epsilon"),
+        ({"epsilon": 10**400}, "epsilon is a number below 1e308"),
         ({"delta": 0}, "between 0 and 1"),
         ({"variant": "other"}, "'sound' or 'published'"),
         ({"variant": "published"}, "follows from the peers"),

@@ -294,6 +294,8 @@ def test_scikit_learn_clones_it():
     assert made.get_params() == model.get_params()
     with pytest.raises(NotFittedError):
         made.recommend(history=[1])
+    with pytest.raises(NotFittedError):
+        made.explain(1, history=[1])
     with pytest.raises(ConfigError):
         made.set_params(colour="red")
 

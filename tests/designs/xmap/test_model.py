@@ -15,7 +15,7 @@ from tacit.data.ratings import Ratings
 from tacit.design import usefulness
 from tacit.designs.private.device import DeviceLists
 from tacit.engine import Engine
-from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError
 from tacit.privacy import Basis
 from tacit.randomness import replay, simulation
 
@@ -233,6 +233,8 @@ def test_own_target_ratings_count(model, world):
         ({"source": {"books"}}, "source is the name"),
         ({"target": None}, "target is the name"),
         ({"stars": 1}, "stars is true or false; got 1"),
+        ({"epsilon": 10**400}, "epsilon is a number below 1e308, or inf; got a larger one"),
+        ({"delta": 10**5000}, "delta is a number below 1e308"),
         ({"features": 3}, "features are names of item metadata; got 3"),
         ({"features": ["genres", 3]}, "features are names"),
     ],
@@ -241,6 +243,14 @@ def test_bad_settings_are_refused(settings, words):
     """Every wrong setting has its sentence, before any data is read."""
     with pytest.raises(ConfigError, match=words):
         XMap(**{**SETTINGS, **settings})
+
+
+@pytest.mark.parametrize("variant", ["sound", "published"])
+def test_lists_of_a_model_that_is_not_fitted_are_refused(variant):
+    """Before anything of it is read."""
+    model = XMap(source="books", target="films", variant=variant)
+    with pytest.raises(NotFittedError, match="Call fit"):
+        model.list_users([1])
 
 
 def test_unknown_domain(world):

@@ -153,9 +153,15 @@ class PRecSettings:
             value = values[name]
             if value is None and name == "epsilon":
                 continue
-            if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
+            if isinstance(value, bool) or not isinstance(value, Real):
                 raise ConfigError(f"{name} is a number; got {value!r}.")
-            object.__setattr__(self, name, float(value))
+            try:
+                number = float(value)
+            except OverflowError:
+                raise ConfigError(f"{name} is a number below 1e308; got a larger one.") from None
+            if math.isnan(number):
+                raise ConfigError(f"{name} is a number; got {value!r}.")
+            object.__setattr__(self, name, number)
 
     def _check_budget(self) -> None:
         """Check epsilon, delta and the numbers of clients against each other and the variant.

@@ -265,7 +265,13 @@ class XMap(base.ItemRecommender):
         Returns:
             (len(users), n) item numbers, which are positions in `item_ids_`, and scores. Where a
             list is shorter than n, the numbers are -1 and the scores NaN.
+
+        Raises:
+            NotFittedError: The model is not fitted.
+            ConfigError: n is no whole number above 0, or `candidates` is no collection of ids.
+            DataError: A person is not one of the fit.
         """
+        self._require_fitted()
         n = inputs.checked_n(n)
         number_of = {item: number for number, item in enumerate(self.item_ids_.tolist())}
         if self.published_ is None:

@@ -103,7 +103,8 @@ class Settings:
         """Convert the numbers to int or float.
 
         Raises:
-            ConfigError: A parameter that must be a whole number, or a real number, is not one.
+            ConfigError: A parameter that must be a whole number, or a real number, is not one, or a
+                real number is too large.
         """
         parameters = asdict(self)
         for name in _WHOLE_NUMBERS:
@@ -117,7 +118,12 @@ class Settings:
                 continue
             if isinstance(value, bool) or not isinstance(value, Real):
                 raise ConfigError(f"{name} is a number; got {value!r}.")
-            object.__setattr__(self, name, float(value))
+            try:
+                object.__setattr__(self, name, float(value))
+            except OverflowError:
+                raise ConfigError(
+                    f"{name} is a number below 1e308, or inf; got a larger one."
+                ) from None
 
     def _check_names(self) -> None:
         """Check the names of the variant, the recommender and the reading of PNSA.
