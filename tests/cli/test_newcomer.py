@@ -85,6 +85,23 @@ def test_a_model_file_is_served_without_settings(run: Any, tmp_path: Path) -> No
     assert make_model_folder(tmp_path / "My_Shop.tacit") == (folder, {})
 
 
+@pytest.mark.parametrize("stem", ["a" * 80, "-" + "a" * 63 + "- b", "é"])
+def test_a_model_is_served_under_a_name_whatever_its_file_is_called(
+    tmp_path: Path, stem: str
+) -> None:
+    """A name of [models.NAME] has at most 64 characters."""
+    pytest.importorskip("fastapi")
+    from tacit.service.keys import NAME
+    from tacit.service.model_folder import make_model_folder
+    from tacit.service.setting_tables import read_toml
+
+    made = Path(__file__).parents[2] / "golden" / "files" / "popularity.tacit"
+    (tmp_path / f"{stem}.tacit").write_bytes(made.read_bytes())
+    folder, _ = make_model_folder(tmp_path / f"{stem}.tacit")
+    (name,) = read_toml(folder)["models"]
+    assert NAME.fullmatch(name)
+
+
 def test_what_is_no_model_is_not_served(tmp_path: Path) -> None:
     """No folder is made for it, and none is taken that holds something else."""
     pytest.importorskip("fastapi")

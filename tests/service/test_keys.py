@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.cli.app import main
+from tacit.cli.serve import _suggest_operator_key
 from tacit.errors import ConfigError, DataError, OutputError
 from tacit.service import keys
 from tacit.service.keys import (
@@ -178,6 +180,14 @@ def test_the_commands(place, capsys):
     assert key not in listed
     assert main(["keys", "revoke", str(place), "ops"]) == 0
     assert ring(place / "keys.json").find_caller(key) is None
+
+
+def test_the_suggested_operators_key_can_be_added(place):
+    """Its name is not one that is in the file."""
+    for name in ("operator", "operator-2", "operator-3"):
+        words = shlex.split(_suggest_operator_key(place).partition("  makes")[0])
+        assert words == ["tacit", "keys", "add", str(place), name, "--role", "operator"]
+        assert main(words[1:]) == 0
 
 
 @pytest.mark.parametrize(

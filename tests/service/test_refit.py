@@ -5,15 +5,18 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import shlex
 import shutil
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 from tacit import container
 from tacit.atomic_writes import write_whole
 from tacit.cli.app import main
+from tacit.cli.refit import write_units
 from tacit.data.synthetic import generate
 from tacit.designs.private.folder_fits import (
     RefitSettings,
@@ -83,6 +86,22 @@ def test_init_prints_the_three_commands_that_follow(data, tmp_path, capsys):
     assert refit in (units / "our-shop-refit.service").read_text()
     assert "OnCalendar=daily" in (units / "our-shop-refit.timer").read_text()
     assert "fits = 365" in (folder / "refit.toml").read_text()
+
+
+def test_units_name_folders_as_systemd_and_cron_read_them(tmp_path, monkeypatch):
+    """%, $, quotes and blanks of a path stay what they are."""
+    monkeypatch.setattr("shutil.which", lambda _: "/opt/tacit")
+    place = Path('/srv/100%/my "$shop" \\ too')
+    write_units(tmp_path, "shop", "day", Path("/srv/r.csv"), service_folder=place)
+    units = tmp_path / "systemd"
+    quoted = '"/srv/100%%/my \\"$$shop\\" \\\\ too"'
+    assert f"ExecStart=/opt/tacit serve {quoted}\n" in (units / "shop.service").read_text()
+    refit = (units / "shop-refit.service").read_text()
+    assert f"ExecStart=/opt/tacit refit {quoted} /srv/r.csv\n" in refit
+    line = (units / "crontab").read_text()
+    assert line.count("%") == line.count("\\%") == 1
+    words = shlex.split(line.replace("\\%", "%"))  # cron removes this backslash
+    assert words[-3:] == ["refit", str(place), "/srv/r.csv"]
 
 
 def test_settings_are_read_as_they_were_written(tmp_path):

@@ -174,8 +174,10 @@ def write_units(folder: Path, name: str, every: str, data: Path, *, service_fold
         service_folder: The path that the service's folder will have, which the units name.
     """
     program = shutil.which("tacit") or "tacit"
-    serve = shlex.join([program, "serve", str(service_folder)])
-    refit_line = shlex.join([program, "refit", str(service_folder), str(data)])
+    serve = _join_for_systemd(program, "serve", str(service_folder))
+    refit_line = _join_for_systemd(program, "refit", str(service_folder), str(data))
+    refit_command = shlex.join([program, "refit", str(service_folder), str(data)])
+    cron_command = refit_command.replace("%", r"\%")  # a bare % ends the command
     units = folder / UNITS
     units.mkdir()
     content_by_file = {
@@ -193,7 +195,24 @@ def write_units(folder: Path, name: str, every: str, data: Path, *, service_fold
             f"[Timer]\nOnCalendar={_CALENDAR[every]}\nPersistent=true\n\n"
             "[Install]\nWantedBy=timers.target\n"
         ),
-        "crontab": f"{_CRON[every]} {refit_line}\n",
+        "crontab": f"{_CRON[every]} {cron_command}\n",
     }
     for file, content in content_by_file.items():
         write_whole(units / file, content.encode())
+
+
+def _join_for_systemd(program: str, *words: str) -> str:
+    """Join a program and its words to a command line that systemd reads as just these.
+
+    systemd replaces % and, except in the program's path, $; each is doubled. A word that a shell
+    would not read as itself is quoted.
+    """
+    escaped_words = [program, *(word.replace("$", "$$") for word in words)]
+    quoted_words = []
+    for word in escaped_words:
+        quoted = word.replace("%", "%%")
+        if shlex.quote(word) != word:
+            quoted = quoted.replace("\\", "\\\\").replace('"', '\\"')
+            quoted = f'"{quoted}"'
+        quoted_words.append(quoted)
+    return " ".join(quoted_words)

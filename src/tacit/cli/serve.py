@@ -489,8 +489,19 @@ def _print_start(result: dict[str, Any]) -> None:
 
 
 def _suggest_operator_key(folder: Path) -> str:
-    """Return the command that makes an operator's key of a folder, with what it does."""
-    return f"tacit keys add {shlex.quote(str(folder))} operator --role operator  makes a key."
+    """Return the command that makes an operator's key of a folder, with what it does.
+
+    The key's name is "operator", or "operator-2" and so on if it is taken.
+    """
+    from tacit.service.keys import read_keys
+
+    taken_names = {key.name for key in read_keys(folder / KEYS_FILE)}
+    name = "operator"
+    number = 1
+    while name in taken_names:
+        number += 1
+        name = f"operator-{number}"
+    return f"tacit keys add {shlex.quote(str(folder))} {name} --role operator  makes a key."
 
 
 @keys_app.callback()

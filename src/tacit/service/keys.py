@@ -25,6 +25,8 @@ from pathlib import Path
 from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.errors import ConfigError, DataError
 
+LONGEST_NAME = 64
+"""Most characters of a name that matches `NAME`."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """A name of a tenant, a key, a person, or a thing that is served, as addresses and the ledger hold
 it."""

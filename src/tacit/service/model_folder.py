@@ -8,7 +8,7 @@ from pathlib import Path
 from tacit.atomic_writes import write_whole
 from tacit.errors import ConfigError
 from tacit.recommenders import load_model
-from tacit.service.keys import Role, add_key
+from tacit.service.keys import LONGEST_NAME, Role, add_key
 from tacit.service.served_models import read_words
 from tacit.service.setting_tables import TOML
 
@@ -61,10 +61,10 @@ def _make_first_settings(stem: str, item_word: str) -> str:
     """Make the text of tacit.toml for one model, which is named after the stem of its file.
 
     In the name, capital letters become small ones, and then each run of other characters than a-z,
-    0-9, _ and - becomes a hyphen. Hyphens and _ at its ends are removed. If nothing is left, the
-    name is "model".
+    0-9, _ and - becomes a hyphen. Hyphens and _ at its ends are removed, and characters beyond the
+    64 that a name may have. If nothing is left, the name is "model".
     """
-    name = re.sub(r"[^a-z0-9_-]+", "-", stem.lower()).strip("-_") or "model"
+    name = re.sub(r"[^a-z0-9_-]+", "-", stem.lower()).strip("-_")[:LONGEST_NAME] or "model"
     return f"""# What is served. Each setting: docs/settings.md.
 tenant = "{TENANT}"
 
