@@ -298,6 +298,49 @@ def test_evaluate_ignores_no_option(tacit, ratings, options, said):
     assert said in " ".join(err.split())
 
 
+def test_evaluate_suggests_a_plan_of_what_was_measured(tacit, tmp_path):
+    """With its delta, its domains, the target's items, and an epsilon that a plan takes."""
+    draws = np.random.default_rng(1)
+    rows = ["user,item,rating,kind\n"]
+    for person in range(60):
+        for item in np.flatnonzero(draws.random(30) < 0.5):
+            kind = "books" if item < 18 else "films"
+            rows.append(f"{person},{item},{draws.integers(1, 6)},{kind}\n")
+    (tmp_path / "r.csv").write_text("".join(rows))
+    words = ("evaluate", "private", tmp_path / "r.csv", "--domain-column", "kind", "--seeds", 2)
+    code, out, err = tacit(
+        *words, "--source", "books", "--target", "films", "--delta", "1e-5", "--epsilon", "inf,2"
+    )
+    assert (code, err) == (0, "")
+    line = "tacit plan private --people 60 --items 12 --across --delta 1e-05 --epsilon 2"
+    assert line in " ".join(out.split())
+
+
+@pytest.mark.parametrize("option", ["--epsilon", "--weeks"])
+def test_an_empty_list_of_numbers_is_refused(tacit, ratings, option):
+    """Before anything is measured."""
+    code, out, err = tacit("evaluate", "private", ratings[0], option, "")
+    assert (code, out) == (2, "")
+    assert f"{option} takes numbers with commas" in " ".join(err.split())
+
+
+def test_plan_suggests_a_first_fit_with_what_was_typed(tacit):
+    """No earlier model is named, and delta, domains and stars are kept."""
+    people = ("plan", "private", "--people", 6000, "--items", 3000, "--delta", "1e-5")
+    said = " ".join(tacit(*people, "--every", "week", "--for", 4, "--across", "--stars")[1].split())
+    kept = "--source SOURCE --target TARGET --stars --delta 1e-05"
+    fit = "tacit fit private RATINGS --epsilon 0.468 "
+    assert f"{fit}{kept} --lifetime 1 --ledger budgets.db -o m.tacit" in said
+    assert "Each later fit has --previous m.tacit as well." in said
+    assert f"tacit evaluate private RATINGS --epsilon 0.468,1 {kept}" in said
+    assert "tacit guarantee private --epsilon 0.468 --delta 1e-05" in said
+    said = " ".join(tacit(*people, "--fits", 4)[1].split())
+    assert "--lifetime 1 --fits 4 --delta 1e-05 --ledger" in said
+    assert "tacit guarantee private --epsilon 1 --delta 1e-05" in said
+    said = " ".join(tacit(*people[:-2])[1].split())
+    assert "tacit fit private RATINGS --epsilon 1 -o m.tacit" in said
+
+
 def test_plan_for_one_release(tacit):
     """1,141 people for 1,700 items at epsilon 1, more across domains."""
     _, out, _ = tacit("plan", "private", "--people", 1900, "--items", 1700, "--json")

@@ -197,6 +197,17 @@ def test_our_figure_stands_beside_the_papers(capsys, monkeypatch):
     assert "$ tacit walk --json" in capsys.readouterr().err
 
 
+def test_all_parts_of_an_item_are_shown(capsys):
+    """One run of their command, and a table for each part."""
+    parts = [result.item for _, result in MADE if result.item.startswith("Theorem 1, part")]
+    assert len(parts) == 3
+    code, out, error = run(capsys, "reproduce", "standard-scheme", "Theorem 1")
+    assert code == 0
+    assert [part in out for part in parts] == [True] * 3
+    assert out.count("Here: ") == 3
+    assert error.count("$ tacit") == 1
+
+
 def test_one_item_for_machines(capsys):
     """--json reaches the command of the item: one object, and nothing else."""
     code, out, _ = run(capsys, "reproduce", "prec", "Theorem 6", "--json")

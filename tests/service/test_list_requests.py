@@ -185,13 +185,31 @@ def test_lists_are_counted_without_persons(shared_shop):
 def test_the_share_shown_moves_once_in_a_hundred_lists():
     """By whole percents: no two readings enclose a single list."""
     metrics = Metrics()
+    catalogue = [str(number) for number in range(900)]
     shares = []
     for number in range(250):
-        metrics.count_list("lists", "personal", [str(number), str(number + 1)], 900)
+        metrics.count_list("lists", "personal", [str(number), str(number + 1)], catalogue)
         rows = metrics.text().decode().splitlines()
         found = [row for row in rows if row.startswith("tacit_catalogue_shown_ratio{")]
         shares.append(float(found[0].rpartition(" ")[2]) if found else None)
     assert shares == [None] * 99 + [0.11] * 100 + [0.22] * 51  # 101 and 201 of 900
+
+
+def test_the_share_shown_is_of_the_present_models_items():
+    """Cold items, and items of a model that was replaced, do not count."""
+    metrics = Metrics()
+
+    def share(shown, catalogue):
+        for _ in range(100):
+            metrics.count_list("lists", "personal", shown, catalogue)
+        rows = metrics.text().decode().splitlines()
+        (row,) = [row for row in rows if row.startswith("tacit_catalogue_shown_ratio{")]
+        return float(row.rpartition(" ")[2])
+
+    items = [str(number) for number in range(100)]
+    assert share([*items[:5], "cold"], items[:10]) == 0.5
+    assert share(items[90:95], items[50:]) == 0.1
+    assert share(items, items[90:]) == 1.0
 
 
 def test_a_recommend_key_asks_for_lists_and_nothing_else(shared_shop, operations):

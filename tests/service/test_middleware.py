@@ -115,6 +115,17 @@ def test_wrong_keys_count_too(demo, shops, folder):
         assert found == [401, 401, 401, 429, 429]
 
 
+@pytest.mark.parametrize("headers", ["Basic x", "Bearer", "x"])
+def test_malformed_keys_count_too(demo, shops, folder, headers):
+    """By address, and liveness is answered all the same."""
+    with shops(demo, folder, per_second=0.01, burst=3) as shop:
+        sent = {"authorization": headers}
+        found = [shop.client.get("/metrics", headers=sent).status_code for _ in range(5)]
+        assert found == [401, 401, 401, 429, 429]
+        assert shop.client.get("/healthz", headers=sent).status_code == 401
+        assert shop.get(None, "/healthz").status_code == 200
+
+
 def test_a_bucket_refills():
     """As many as refilled meanwhile are let through, never more than the burst."""
     now = [0.0]

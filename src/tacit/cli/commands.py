@@ -438,6 +438,6 @@ def _read_setting(value: Any, name: str, field: Field[Any], kind: Any) -> Any:
         return tuple(value)
     if entry_type is str:
         return tuple(dict.fromkeys(text.strip() for text in value if text.strip()))
-    if not value:
+    if not value and field.default == ():
         return ()
     return terminal.parse_numbers(value, flag, entry_type)

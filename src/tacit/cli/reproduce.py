@@ -13,6 +13,7 @@ import re
 import shlex
 import sys
 import textwrap
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -66,8 +67,7 @@ def reproduce(
     if everything and as_json:
         raise ConfigError("--json prints one object: name one ITEM, or leave --all out.")
     if item is not None:
-        _, result = chosen[0]  # all results of an item have the same command
-        return _run_item(result, folder, as_json)
+        return _run_item([result for _, result in chosen], folder, as_json)
     commands = dict.fromkeys(result.command for _, result in chosen if result.command)
     for line in commands:
         if not quick or is_quick(line):
@@ -190,45 +190,59 @@ def is_quick(line: str) -> bool:
     return bool(line) and shlex.split(line)[1] in QUICK_COMMANDS
 
 
-def _run_item(result: PaperResult, folder: Path | None, as_json: bool) -> Result | None:
-    """Run the command of a result, and show its quantities with what the paper prints.
+def _run_item(results: Sequence[PaperResult], folder: Path | None, as_json: bool) -> Result | None:
+    """Run the command of an item once, and show its quantities with what the paper prints.
 
     Args:
-        result: The result.
+        results: The results of the item, one or more, which have the same command.
         folder: Folder that holds ml-100k; None: the environment variable TACIT_DATA names it.
         as_json: Whether the command only prints its own JSON.
 
     Returns:
         The table and sentences; None where the command printed everything itself: with `as_json`,
-        and for a result without quantities to show.
+        and where no result has quantities to show.
 
     Raises:
-        ConfigError: No command makes the result, or it needs MovieLens and no folder is named.
+        ConfigError: No command makes the results, or it needs MovieLens and no folder is named.
         typer.Exit: The command failed.
     """
-    if not result.command:
-        raise ConfigError(f"{result.item} cannot be made here: {result.reason}.")
-    line = result.command if "--json" in result.command else f"{result.command} --json"
+    first = results[0]
+    if not first.command:
+        raise ConfigError(f"{first.item} cannot be made here: {first.reason}.")
+    line = first.command if "--json" in first.command else f"{first.command} --json"
     if as_json:
         _run(line, folder)
         return None
-    if not result.shows:
-        _run(result.command, folder)
+    if not any(result.shows for result in results):
+        _run(first.command, folder)
         return None
     printed = io.StringIO()
     with redirect_stdout(printed):
         _run(line, folder)
     document = json.loads(printed.getvalue())
+    shown: list[Table | str] = []
+    for result in results:
+        shown += _show_quantities(result, document)
+    after = f"{first.command.removesuffix(' --json')}  shows all that it found."
+    return Result({}, shown, after)
+
+
+def _show_quantities(result: PaperResult, document: Any) -> list[Table | str]:
+    """Make the table of a result's quantities, and sentences about them.
+
+    Args:
+        result: The result.
+        document: What its command printed as JSON.
+    """
     quantities: dict[str, Any] = {}
     for path in result.shows:
         quantities |= find_quantities(document, path)
     rows = [(path, _format_quantity(value)) for path, value in quantities.items()]
-    sentences = [f"Here: {result.reason}."]
-    if result.printed:
-        sentences.append(f"The paper: {result.printed}.")
     table = Table(f"{result.item} ({result.status})", ("quantity", "here"), rows)
-    after = f"{result.command.removesuffix(' --json')}  shows all that it found."
-    return Result({}, (table, *sentences), after)
+    shown: list[Table | str] = [table, f"Here: {result.reason}."]
+    if result.printed:
+        shown.append(f"The paper: {result.printed}.")
+    return shown
 
 
 def _format_quantity(value: Any) -> object:

@@ -58,14 +58,14 @@ class RateLimits:
         """Make limits on changes that cost no budget, with a bucket for each person.
 
         A bucket that is empty is full again after a day. In one day a person can thus make up to
-        twice `changes`: those of a full bucket, and those that return.
+        twice `changes` in each worker: those of a full bucket, and those that return.
 
         Args:
             changes: Number of these changes that one person may make at once, and a day on average.
             clock: Monotonic clock, in seconds.
         """
         sentence = (
-            "You have made as many free changes as one person may make in a day. Wait, then go on."
+            "You have made as many free changes as one person may make at once. Wait, then go on."
         )
         return cls(changes / SECONDS_PER_DAY, changes, clock, sentence=sentence)
 

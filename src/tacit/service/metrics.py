@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -60,25 +60,29 @@ class Metrics:
         self._lists_since_share: dict[tuple[str, str], int] = {}
         """Number of lists since the share was set, by model and kind of list."""
 
-    def count_list(self, model: str, lists: str, items: Iterable[str], catalogue_size: int) -> None:
+    def count_list(
+        self, model: str, lists: str, items: Iterable[str], catalogue: Collection[str]
+    ) -> None:
         """Count one list.
 
         Args:
             model: The model's name.
             lists: Kind of the list: "personal" or "popularity".
             items: Items of the list. Only whether an item was ever shown is stored, not how often.
-            catalogue_size: Number of items of the model.
+            catalogue: Items of the model that is served now, at least one. Other items of the list
+                are not stored, and those that were shown before are forgotten.
         """
         labels = (model, lists)
         self._lists.labels(*labels).inc()
         with self._lock:
             shown = self._shown.setdefault(labels, set())
-            shown.update(items)
+            shown.update(item for item in items if item in catalogue)
             self._lists_since_share[labels] = self._lists_since_share.get(labels, 0) + 1
             if self._lists_since_share[labels] < LISTS_BETWEEN_SHARES:
                 return
             self._lists_since_share[labels] = 0
-            percents = 100 * len(shown) // catalogue_size
+            shown.intersection_update(catalogue)  # the model may have been replaced
+            percents = 100 * len(shown) // len(catalogue)
         self._shown_share.labels(*labels).set(percents / 100)
 
     def observe(self, operation: str, status: int, seconds: float) -> None:

@@ -140,7 +140,7 @@ class Middleware:
         """Find the caller of a request, and count the request against the caller's rate.
 
         Requests for LIVENESS_PATH are not counted, and are admitted even if too many requests wait.
-        A request with a malformed header Authorization is refused without being counted.
+        A request with a malformed header Authorization counts against its address.
 
         Raises:
             Problem: Status 401, the key is unknown or malformed; 429, this caller sent too many
@@ -148,15 +148,31 @@ class Middleware:
         """
         try:
             caller = self._keys.find_caller(_read_key(scope))
+        except Problem:  # a malformed header
+            self._count_request(scope, None)
+            raise
         except (TacitError, OSError):  # such as while the keys' file is edited by hand
             raise Problem(503, "Keys cannot be checked now: tell the operator.") from None
-        if scope["path"] != LIVENESS_PATH:
-            self._rate_limits.take(_name_bucket(scope, caller))
-            if self._waiting >= self.settings.most_waiting:
-                raise problems.retry_later(problems.BUSY)
+        self._count_request(scope, caller)
         if caller is None:
             raise Problem(401, "Nobody is known by this key.")
         return caller
+
+    def _count_request(self, scope: Scope, caller: Caller | None) -> None:
+        """Count a request, unless it is for LIVENESS_PATH.
+
+        Args:
+            scope: The request's ASGI scope.
+            caller: Sender of the request; None for a key that is unknown or malformed.
+
+        Raises:
+            Problem: Status 429, this caller sent too many requests; 503, too many requests wait.
+        """
+        if scope["path"] == LIVENESS_PATH:
+            return
+        self._rate_limits.take(_name_bucket(scope, caller))
+        if self._waiting >= self.settings.most_waiting:
+            raise problems.retry_later(problems.BUSY)
 
     async def _run(self, operation: Operation, request: Request) -> Response:
         """Run an operation, and return its answer.
@@ -263,7 +279,8 @@ def _name_bucket(scope: Scope, caller: Caller | None) -> str:
 
     Args:
         scope: The request's ASGI scope.
-        caller: Sender of the request; ANONYMOUS without a key, None for an unknown key.
+        caller: Sender of the request; ANONYMOUS without a key, None for a key that is unknown or
+            malformed.
     """
     if caller is not None and caller.name:
         return f"{caller.role}/{caller.name}"

@@ -352,8 +352,11 @@ class ServedModel(ServedThing):
         """Origins that pictures of the catalogue come from, such as `https://img.example`."""
         origins = set()
         for item in self.items:
-            if item.image is not None and item.image.startswith("https://"):
-                origins.add("https://" + urlsplit(item.image).netloc)
+            if item.image is None:
+                continue
+            address = urlsplit(item.image)
+            if address.scheme == "https":  # in small letters, however it is written
+                origins.add("https://" + address.netloc)
         return frozenset(origins)
 
     def _map_items_to_domains(self) -> Mapping[Any, str]:

@@ -93,7 +93,9 @@ class Settings:
     )
     changes_per_day: int = setting(
         "changes of one person that are stored for ever and cost no budget: votes, ratings, "
-        "letters. Retries are not counted; deletions have their own count",
+        "letters. As many may be made at once in each worker, and as many return in a day, so that "
+        "one day may have up to twice as many in each worker. Retries are not counted; deletions "
+        "have their own count",
         2000,
         unit="changes a day",
         above=0,

@@ -378,9 +378,9 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     table = table_of_lists(rows)
     if settings.report is not None:
         make_lists_page("Private", rows, table, made_with).write(settings.report)
-    after = (
-        f"{_plan_line(ratings)} --epsilon {settings.epsilon[0]:g}  says how many people it takes."
-    )
+    finite_epsilons = [epsilon for epsilon in settings.epsilon if epsilon < math.inf]
+    epsilon_option = f" --epsilon {finite_epsilons[0]:g}" if finite_epsilons else ""
+    after = f"{_plan_line(settings, ratings)}{epsilon_option}  says how many people it takes."
     return Result(
         {"rows": json_rows, "manifest": made_with},
         (table, describe_features(ratings, settings.features)),
@@ -438,13 +438,33 @@ def _evaluate_plan(settings: EvaluateSettings, run: Run, lifetime: float, fits: 
     return Result(
         {"rows": [asdict(row) for row in rows], "manifest": made_with},
         (Table.from_rows("Lists of ten while people or rows arrive", columns, rows),),
-        f"{_plan_line(ratings)} --epsilon {lifetime:g} --fits {fits}  says what theory expects.",
+        f"{_plan_line(settings, ratings)} --epsilon {lifetime:g} --fits {fits}  says what theory "
+        "expects.",
     )
 
 
-def _plan_line(ratings: Ratings) -> str:
-    """Return the command `tacit plan private` for the people and items of these ratings."""
-    return f"tacit plan private --people {ratings.n_users} --items {ratings.n_items}"
+def _plan_line(settings: EvaluateSettings, ratings: Ratings) -> str:
+    """Return the command `tacit plan private` for what was measured, without --epsilon.
+
+    Args:
+        settings: Options of the measurement.
+        ratings: The ratings that it was made on.
+    """
+    from tacit.data.domains import items_in
+
+    target = settings.to_domain
+    n_items = ratings.n_items if target is None else len(items_in(ratings, target))
+    line = f"tacit plan private --people {ratings.n_users} --items {n_items}"
+    if settings.from_domain or target:
+        line += " --across"
+    if settings.stars:
+        line += " --stars"
+    return line + _delta_option(settings.delta)
+
+
+def _delta_option(delta: float) -> str:
+    """Return the option --delta, after a blank, for a suggested command; "" for the default."""
+    return "" if delta == DEFAULT_DELTA else f" --delta {delta}"
 
 
 def _make_contenders(epsilons: tuple[float, ...], parameters: dict[str, Any]) -> list[Contender]:
@@ -567,16 +587,23 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     epsilon, lifetime = f"{planned.epsilon:g}", f"{planned.lifetime_epsilon:g}"
     summary = _describe_plan(planned)
     shown = [summary]
-    stars_option = " --stars" if settings.stars else ""
+    delta_option = _delta_option(settings.delta)
+    options = " --source SOURCE --target TARGET" if settings.across else ""
+    if settings.stars:
+        options += " --stars"
+    options += delta_option
+    placeholders = "RATINGS"
+    if settings.across:
+        placeholders = "RATINGS and your domains for SOURCE and TARGET"
     budget_options = ""
     if planned.releases > 1:
         fits = f"One fit a {settings.every}, {planned.releases} of them"
-        evaluate_both = f"tacit evaluate private RATINGS --epsilon {epsilon},{lifetime}"
+        evaluate_both = f"tacit evaluate private RATINGS --epsilon {epsilon},{lifetime}{options}"
         shown = [
             f"{fits}: each may take epsilon {epsilon}. {summary}",
             f"What that costs in lists:  {evaluate_both}",
         ]
-        budget_options = f" --lifetime {lifetime} --ledger budgets.db --previous m.tacit"
+        budget_options = f" --lifetime {lifetime} --ledger budgets.db"
     if settings.ratings is not None:
         has_pairs = planned.effective_population > MOST_WITHOUT_PAIRS and not settings.across
         fit_cost = estimate_cost(
@@ -585,10 +612,14 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         data["cost"] = asdict(fit_cost)
         shown += fit_cost.sentences
     shown.append(
-        "Fit, with your file for RATINGS:  "
-        f"tacit fit private RATINGS --epsilon {epsilon}{stars_option}{budget_options} -o m.tacit"
+        f"Fit, with your file for {placeholders}:  "
+        f"tacit fit private RATINGS --epsilon {epsilon}{options}{budget_options} -o m.tacit"
     )
-    after = f"tacit guarantee private --epsilon {epsilon}  reads what one fit promises."
+    if planned.releases > 1:
+        shown.append("Each later fit has  --previous m.tacit  as well.")
+    after = (
+        f"tacit guarantee private --epsilon {epsilon}{delta_option}  reads what one fit promises."
+    )
     return Result(data, shown, after)
 
 
@@ -625,6 +656,7 @@ def _estimate_plan(settings: PlanSettings, people: int, items: int, fits: int) -
         planned,
     )
     epsilon = f"{settings.epsilon:g}"
+    delta_option = _delta_option(settings.delta)
     sentence = (
         f"A plan of {fits} fits under epsilon {epsilon}, with the same {people:,} people in all of "
         "them. The table has the effective population of the plan's lists after some fits; of one "
@@ -635,10 +667,13 @@ def _estimate_plan(settings: PlanSettings, people: int, items: int, fits: int) -
     data = {"fits": fits, "epsilon": settings.epsilon, "weeks": [asdict(week) for week in planned]}
     fit_command = (
         f"Fit, with your file for RATINGS:  tacit fit private RATINGS --lifetime {epsilon} "
-        f"--fits {fits} --ledger budgets.db -o m.tacit"
+        f"--fits {fits}{delta_option} --ledger budgets.db -o m.tacit"
     )
     shown = (sentence, table, shares, _HOW_SHARES_ARE_ESTIMATED, fit_command)
-    after = f"tacit guarantee private --epsilon {epsilon}  reads what all fits together promise."
+    after = (
+        f"tacit guarantee private --epsilon {epsilon}{delta_option}  reads what all fits together "
+        "promise."
+    )
     return Result(data, shown, after)
 
 
