@@ -34,6 +34,7 @@ def test_beyond_it_nothing_is_stored(shop):
     refused = [rate(shop, 4.0) for _ in range(3)]
     assert {answer.status_code for answer in refused} == {429}
     assert 0 < int(refused[0].headers["retry-after"]) <= 6 * 3600
+    assert "as many free changes as one person may make at once" in refused[0].json()["detail"]
     assert shop.service.ledger.head == head
     assert rate(shop, 4.0, role="other").status_code == 200
 

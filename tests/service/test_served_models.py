@@ -299,6 +299,20 @@ def test_cold_items_are_in_the_catalogue_and_on_devices(colours, tmp_path):
     assert score[0] > score[1]
 
 
+def test_a_picture_that_the_page_may_load_has_its_origin_named(colours, tmp_path):
+    """Also where the scheme is written in capitals, as addresses may be."""
+    table = "item,genre,title,image\nN-1,red,One,HTTPS://img.example/a.png\n"
+    table += "N-2,red,Two,https://two.example:8443/a.png\nN-3,red,Three,http://no.example/a.png\n"
+    served = ServedModel.from_section(with_cold_items(tmp_path, colours, table))
+    images = {item.item_id: item.image for item in served.items if item.cold}
+    assert images == {
+        "N-1": "HTTPS://img.example/a.png",
+        "N-2": "https://two.example:8443/a.png",
+        "N-3": None,
+    }
+    assert served.image_origins == {"https://img.example", "https://two.example:8443"}
+
+
 def test_a_cold_item_is_no_rating(colours, tmp_path):
     """Nobody can rate it: it is not in the model."""
     served = ServedModel.from_section(with_cold_items(tmp_path, colours, NEW))

@@ -10,7 +10,7 @@ hashes. So key and payload are hashed with the service's secret, and an answer i
 bytes before it.
 
 How much a person can have stored for ever is bounded: by the budget that a request is charged to,
-or by the number of changes that one person may make in a day. A request beyond that number is
+or by the limit on the changes that one person may make (`changes_per_day`). A request beyond it is
 refused without asking the ledger, so that refusals do not grow its log.
 
 The log holds the SHA-256 of every state, too. Anyone who knows the previous state could try out
