@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.cli.app import main
-from tacit.cli.serve import _suggest_operator_key
+from tacit.cli.serve import suggest_operator_key
 from tacit.errors import ConfigError, DataError, OutputError
 from tacit.service import keys
 from tacit.service.keys import (
@@ -108,13 +108,13 @@ def test_a_name_is_given_once(tmp_path):
 def test_keys_that_are_made_at_once_are_all_in_the_file(tmp_path, monkeypatch):
     """A change waits until the one that has read the file has written it."""
     file = tmp_path / "keys.json"
-    write = keys._write_keys
+    write = keys.write_whole
 
     def write_slowly(*arguments):
         time.sleep(0.05)
         write(*arguments)
 
-    monkeypatch.setattr(keys, "_write_keys", write_slowly)
+    monkeypatch.setattr(keys, "write_whole", write_slowly)
     add_key(file, "revoked", Role.AUDITOR, "shop")
     with ThreadPoolExecutor(5) as threads:
         made = [
@@ -185,7 +185,7 @@ def test_the_commands(place, capsys):
 def test_the_suggested_operators_key_can_be_added(place):
     """Its name is not one that is in the file."""
     for name in ("operator", "operator-2", "operator-3"):
-        words = shlex.split(_suggest_operator_key(place).partition("  makes")[0])
+        words = shlex.split(suggest_operator_key(place).partition("  makes")[0])
         assert words == ["tacit", "keys", "add", str(place), name, "--role", "operator"]
         assert main(words[1:]) == 0
 

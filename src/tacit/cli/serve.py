@@ -485,10 +485,10 @@ def _print_start(result: dict[str, Any]) -> None:
             f'curl -H "Authorization: Bearer KEY" {result["address"]}/api/privacy/budgets'
         )
     else:
-        terminal.show_next(_suggest_operator_key(result["folder"]))
+        terminal.show_next(suggest_operator_key(result["folder"]))
 
 
-def _suggest_operator_key(folder: Path) -> str:
+def suggest_operator_key(folder: Path) -> str:
     """Return the command that makes an operator's key of a folder, with what it does.
 
     The key's name is "operator", or "operator-2" and so on if it is taken.
@@ -543,7 +543,7 @@ def list_keys(folder: Folder) -> Result:
         rows.append(row)
     data = {"folder": folder, "keys": rows}
     if not rows:
-        return Result(data, ("There is no key yet.",), _suggest_operator_key(folder))
+        return Result(data, ("There is no key yet.",), suggest_operator_key(folder))
     cells = []
     for row in rows:
         state = "revoked" if row["revoked"] else "in use"
