@@ -9,7 +9,7 @@ import pytest
 
 from tacit import Ratings
 from tacit.errors import DataError
-from tacit.profile_sums.features import feature_columns
+from tacit.profile_sums.features import feature_columns, rows_of_facts
 
 
 def listing(items, **columns):
@@ -43,6 +43,22 @@ def test_numbers_fall_into_equal_shares_of_the_catalogue():
     names, table = feature_columns(listing(16, price=[*map(str, range(16))]))
     assert len(names) == 8
     assert (np.bincount(table.indices) == 2).all()
+
+
+def test_numbers_of_one_item_in_one_band_are_one_feature():
+    """An item with two prices in one band has that band once, in a row of norm 1."""
+    prices = ["0|1", *map(str, range(2, 40))]
+    names, table = feature_columns(listing(len(prices), price=prices))
+    row = table[[0]]
+    assert [names[column] for column in row.indices] == ["price=0"]
+    np.testing.assert_allclose(row.data, 1)
+    np.testing.assert_allclose(np.square(table.toarray()).sum(axis=1), 1)
+
+
+def test_facts_with_equal_features_give_a_row_of_norm_1():
+    """Two facts that spell the same NAME=VALUE are one feature."""
+    rows = rows_of_facts([{"a": "b=c", "a=b": "c"}], ["a=b=c", "a=d"])
+    np.testing.assert_allclose(rows.toarray(), [[1, 0]])
 
 
 def test_not_a_number_is_refused():

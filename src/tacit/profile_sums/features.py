@@ -153,7 +153,7 @@ def rows_of_facts(facts: Iterable[Mapping[str, Any]], columns: Sequence[str]) ->
 
 
 def _name_facts(facts: Mapping[str, Any]) -> list[str]:
-    """List one item's features as NAME=VALUE; numbers other than years are left out.
+    """List one item's features, each once, as NAME=VALUE; numbers but years are left out.
 
     Args:
         facts: Name to a value, or to a list of values; None: unknown. A text may hold several
@@ -170,17 +170,18 @@ def _name_facts(facts: Mapping[str, Any]) -> list[str]:
             values = _year_bands([values])[0]
         else:
             values = [text for text in values if _parse_number(text) is None]
-        features += [f"{name}={value}" for value in dict.fromkeys(values)]
-    return features
+        features += [f"{name}={value}" for value in values]
+    return list(dict.fromkeys(features))
 
 
 def _name_features(catalogue: Ratings, names: Sequence[str] | None) -> Values:
-    """List the features of each item of a catalogue, as NAME=VALUE."""
+    """List the features of each item of a catalogue, each once, as NAME=VALUE."""
     cells: Values = [[] for _ in range(catalogue.n_items)]
     for name, values in item_features(catalogue, names).items():
         for cell, bands in zip(cells, _split_into_bands(name, values), strict=True):
             cell += [f"{name}={band}" for band in bands]
-    return cells
+    # Several numbers of one item may lie in one band, which is one feature.
+    return [list(dict.fromkeys(cell)) for cell in cells]
 
 
 def _split_into_bands(name: str, values: Values) -> Values:
@@ -242,7 +243,7 @@ def _choose_columns(cells: Values) -> tuple[str, ...]:
     is one.
 
     Args:
-        cells: The features of each item.
+        cells: The features of each item, each once.
     """
     counts = Counter(itertools.chain.from_iterable(cells))
     ranked = sorted(counts, key=lambda feature: (-counts[feature], feature))
@@ -256,7 +257,8 @@ def _matrix_of_columns(cells: Values, columns: Sequence[str]) -> sparse.csr_arra
     """Make rows (items, f) of L2 norm 1; all nonzero entries of a row are equal.
 
     Args:
-        cells: The features of each item, as NAME=VALUE; features without a column are left out.
+        cells: The features of each item, each once, as NAME=VALUE; features without a column are
+            left out.
         columns: Names of the f columns. An item without any of them has the column `UNKNOWN`, or a
             row of zeros if there is no such column.
     """
