@@ -54,7 +54,8 @@ class Settings:
     damping: float = 0.25
     """p: an item weighs frequency^-p in a profile, so that frequent items weigh less."""
     other_weight: float = 0.4
-    """Weight in a profile of an item that is rated and not liked; a liked one has 1."""
+    """Weight in a profile of an item that is rated and not liked, above 0 to 1; a liked one has 1.
+    """
     moment_clip: float = 0.2
     """Largest norm of one person's row in sum 2a."""
     feature_clip: float = 1.0
@@ -100,6 +101,28 @@ class Settings:
             raise ConfigError(f"star_share lies between 0 and 1; got {self.star_share}.")
         if not 0 < self.presence < 1 or self.directions < 2:
             raise ConfigError("presence lies between 0 and 1, and directions are 2 or more.")
+        self._check_weights()
+
+    def _check_weights(self) -> None:
+        """Raise ConfigError for a weight or the norm of a clip that is out of its range."""
+        if not 0 < self.other_weight <= 1:
+            raise ConfigError(
+                "other_weight lies above 0 and is at most 1, the weight of a liked item; got "
+                f"{self.other_weight}."
+            )
+        clips = {
+            "moment_clip": self.moment_clip,
+            "feature_clip": self.feature_clip,
+            "item_clip": self.item_clip,
+            "personal_clip": self.personal_clip,
+        }
+        for name, norm in clips.items():
+            if not 0 < norm < math.inf:
+                raise ConfigError(f"{name} is a finite norm above 0; got {norm}.")
+        weights = {"damping": self.damping, "mean_row": self.mean_row, "edge": self.edge}
+        for name, weight in weights.items():
+            if not 0 <= weight < math.inf:
+                raise ConfigError(f"{name} is a finite number, 0 or more; got {weight}.")
 
     @property
     def all_shares(self) -> tuple[float, ...]:
