@@ -80,6 +80,37 @@ def test_the_promise_is_that_of_the_weakest_card():
     assert "96 in 100" in page
 
 
+@pytest.mark.parametrize(
+    ("delta", "chance"),
+    [(1e-6, "1 in 1,000,000"), (1.4e-6, "1 in 714,285"), (1e-5, "1 in 100,000")],
+)
+def test_the_promise_says_with_which_chance_it_fails(delta, chance):
+    """Delta is part of the sentence about beliefs, in words and rounded up."""
+    page = officer_page((card(delta=delta),), FACTS)
+    assert f"unless the protection fails, which has a chance of at most {chance}." in page
+
+
+def test_the_chance_of_failing_is_that_of_all_releases():
+    """The belief is bounded by the epsilon of a lifetime, and so is the chance by its delta."""
+    of_lifetime = card(delta=1e-7, lifetime_epsilon=3.0, lifetime_delta=1e-6)
+    assert "at most 1 in 1,000,000." in officer_page((of_lifetime,), FACTS)
+
+
+def test_without_a_delta_the_promise_has_no_exception():
+    """At delta 0 the limit of a belief always holds."""
+    page = officer_page((card(delta=0.0),), FACTS)
+    assert "whatever else they know.</p>" in page
+    assert "epsilon 0.4 at delta 0." in page
+
+
+def test_costs_are_rounded_up():
+    """The full card never shows a smaller epsilon or delta than the card has."""
+    found = card(epsilon=1.004, delta=1.41e-6, lifetime_epsilon=3.001, lifetime_delta=2e-6)
+    page = officer_page((found,), FACTS)
+    assert "One release: epsilon 1.01 at delta 1.5e-06." in page
+    assert "All releases: epsilon 3.01 at delta 2e-06." in page
+
+
 @pytest.mark.parametrize("epsilon", [0.4, 1.0, 3.0])
 def test_beside_a_measured_card_nothing_is_promised(epsilon):
     """Whatever the proved card's verdict is: not all that is published was proved."""

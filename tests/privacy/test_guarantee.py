@@ -8,7 +8,17 @@ import math
 import pytest
 
 from tacit.errors import ConfigError
-from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, sort_refuted_first
+from tacit.privacy import (
+    PANEL,
+    PERMUTED,
+    Adjacency,
+    Basis,
+    Claim,
+    Guarantee,
+    Measurement,
+    Trust,
+    sort_refuted_first,
+)
 
 
 def card(**changes):
@@ -192,3 +202,11 @@ def test_words():
         "lda, trained on raw data, against scheme: AUC 0.512 "
         "(95 % interval 0.400 to 0.600) on a set"
     )
+
+
+def test_measurements_of_a_panel_read_as_phrases():
+    """What names the two measurements of a panel is not read as the data that trained it."""
+    strongest = Measurement("strongest of 8 attackers", PANEL, "scheme", 0.5, 0.4, 0.6, "a set")
+    assert str(strongest).startswith("strongest of 8 attackers, against scheme: AUC 0.500")
+    control = Measurement("strongest attacker", PERMUTED, "scheme", 0.5, 0.4, 0.6, "a set")
+    assert str(control).startswith("strongest attacker, trained on permuted labels, against scheme")

@@ -32,7 +32,7 @@ class Measurement:
     attack: str
     """The attacker, in words."""
     trained_on: str
-    """The data that it learned from, in words."""
+    """The data that it learned from, in words; PANEL or PERMUTED for the two of a panel."""
     release: str
     """The release that it attacked, in words."""
     auc: float
@@ -49,8 +49,14 @@ class Measurement:
     """Number of them who hold the rarest value."""
 
     def __str__(self) -> str:
+        if self.trained_on == PANEL:
+            attacker = self.attack  # says in words what its strongest attacker was trained on
+        elif self.trained_on == PERMUTED:
+            attacker = f"{self.attack}, trained on {PERMUTED}"
+        else:
+            attacker = f"{self.attack}, trained on {self.trained_on} data"
         return (
-            f"{self.attack}, trained on {self.trained_on} data, against {self.release}: AUC "
+            f"{attacker}, against {self.release}: AUC "
             f"{self.auc:.3f} (95 % interval {self.low:.3f} to {self.high:.3f}) on {self.data}"
         )
 

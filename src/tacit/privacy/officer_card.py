@@ -12,6 +12,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import ROUND_CEILING, Context
+from fractions import Fraction
 from typing import Literal
 
 from tacit.privacy.guarantee import Basis, Guarantee, Trust
@@ -110,6 +112,12 @@ def _total_epsilon(card: Guarantee) -> float | None:
     return card.epsilon if card.lifetime_epsilon is None else card.lifetime_epsilon
 
 
+def _total_delta(card: Guarantee) -> float:
+    """Return the delta that belongs to the card's `_total_epsilon`; 0 if it has none."""
+    delta = card.delta if card.lifetime_epsilon is None else card.lifetime_delta
+    return delta or 0.0
+
+
 def officer_page(cards: Sequence[Guarantee], facts: CardFacts) -> str:
     """Make the page as HTML that needs no other file and can be printed."""
     verdict = judge_all(cards)
@@ -154,7 +162,8 @@ def _promise(cards: Sequence[Guarantee], verdict: Verdict) -> tuple[str, str]:
             first_sentence,
             "How much worse was measured with today's attackers; nothing is proved.",
         )
-    epsilon = _total_epsilon(_weakest_card(cards))
+    card = _weakest_card(cards)
+    epsilon = _total_epsilon(card)
     assert epsilon is not None  # `judge` gives a card without one the verdict "none"
     first_sentence = (
         "Anyone who sees all that is published cannot find out with certainty whether a person is "
@@ -162,7 +171,8 @@ def _promise(cards: Sequence[Guarantee], verdict: Verdict) -> tuple[str, str]:
     )
     second_sentence = (
         "Someone who thought it as likely as not can be at most "
-        f"{_largest_belief(epsilon)} in 100 sure afterwards, whatever else they know."
+        f"{_largest_belief(epsilon)} in 100 sure afterwards, whatever else they know"
+        f"{_describe_failure(_total_delta(card))}."
     )
     return first_sentence, second_sentence
 
@@ -170,10 +180,23 @@ def _promise(cards: Sequence[Guarantee], verdict: Verdict) -> tuple[str, str]:
 def _largest_belief(epsilon: float) -> int:
     """Return the largest belief, in percent, to which a belief of 50 percent can grow at delta 0.
 
-    It is e^epsilon / (1 + e^epsilon), rounded up to a whole percent. Delta is not counted.
+    It is e^epsilon / (1 + e^epsilon), rounded up to a whole percent. `_describe_failure` says what
+    a delta above 0 adds.
     """
     odds = math.exp(epsilon)
     return math.ceil(100 * odds / (1 + odds))
+
+
+def _describe_failure(delta: float) -> str:
+    """Say with which chance the largest belief does not hold; "" at delta 0.
+
+    Releases at epsilon and delta show no more than a mechanism that shows everything with chance
+    delta, and has a delta of 0 otherwise (Kairouz, Oh, Viswanath, 2015). The chance is rounded up.
+    """
+    if delta == 0:
+        return ""
+    one_in = math.floor(1 / Fraction(str(delta)))
+    return f", unless the protection fails, which has a chance of at most 1 in {one_in:,}"
 
 
 def _describe_trust(cards: Sequence[Guarantee]) -> str:
@@ -250,12 +273,10 @@ def _full_cards(cards: Sequence[Guarantee]) -> str:
         parts.append(f"<h2>{html.escape(card.name)}</h2>{_html_paragraph(card.sentence)}")
         costs = []
         if card.epsilon is not None:
-            costs.append(f"One release: epsilon {card.epsilon:.3g} at delta {card.delta:.0e}.")
+            costs.append(f"One release: {_format_cost(card.epsilon, card.delta or 0.0)}.")
         if card.lifetime_epsilon is not None:
-            costs.append(
-                f"All releases: epsilon {card.lifetime_epsilon:.3g} at delta "
-                f"{card.lifetime_delta:.0e}."
-            )
+            lifetime_cost = _format_cost(card.lifetime_epsilon, card.lifetime_delta or 0.0)
+            costs.append(f"All releases: {lifetime_cost}.")
         costs.append(f"Over a lifetime: {card.lifetime}")
         parts += [_html_paragraph(cost) for cost in costs]
         measurements = [str(measurement) for measurement in card.measurements]
@@ -265,6 +286,17 @@ def _full_cards(cards: Sequence[Guarantee]) -> str:
         parts.append(_titled_html_list("Measured:", measurements))
     parts.append("</details>")
     return "\n".join(parts)
+
+
+def _format_cost(epsilon: float, delta: float) -> str:
+    """Format a cost with few digits, rounded up: the page never promises more than the card."""
+    return f"epsilon {_round_up(epsilon, digits=3):.3g} at delta {_round_up(delta, digits=2):.2g}"
+
+
+def _round_up(number: float, *, digits: int) -> float:
+    """Return the number, or the next one above it that has this many digits."""
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(str(number))
+    return float(rounded)
 
 
 def _judge_measurements(measurements: Sequence[Measurement]) -> Verdict:
