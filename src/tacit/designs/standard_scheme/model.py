@@ -32,7 +32,7 @@ from tacit.designs.standard_scheme.server import (
 )
 from tacit.designs.standard_scheme.settings import Settings, Variant
 from tacit.designs.standard_scheme.training import fitting
-from tacit.designs.standard_scheme.training.attributes import bin_of
+from tacit.designs.standard_scheme.training.attributes import bin_of, read_edges, read_values
 from tacit.designs.standard_scheme.training.people import PeopleHashes, level_size
 from tacit.designs.standard_scheme.training.profiles import ProfileKind
 from tacit.designs.standard_scheme.training.tables import make_disclosure
@@ -117,8 +117,8 @@ class StandardScheme:
         self.attributes = tuple(self.attributes)
         given_values = self.values or {}
         given_edges = self.edges or {}
-        self.values = {name: tuple(sorted(values)) for name, values in given_values.items()}
-        self.edges = {name: tuple(map(float, edges)) for name, edges in given_edges.items()}
+        self.values = {name: read_values(name, values) for name, values in given_values.items()}
+        self.edges = {name: read_edges(name, edges) for name, edges in given_edges.items()}
         self.aliases = dict(self.aliases or {})
         self.settings  # noqa: B018 - checks them, and raises if they are wrong
 

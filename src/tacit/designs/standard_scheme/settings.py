@@ -86,17 +86,17 @@ class Settings:
     def _check_attributes(self) -> None:
         """Raise ConfigError for wrong attributes, or for wrong public values or edges of them.
 
-        At least one attribute is hidden, and each is named once. Values, two or more, or edges can
-        be given for a hidden attribute only, and not both for the same one.
+        At least one attribute is hidden, and each is named once. Values, two or more and each named
+        once, or edges can be given for a hidden attribute only, and not both for the same one.
         """
         names = self.attributes
         if not names or len(set(names)) < len(names):
             raise ConfigError("Name at least one attribute to hide, each once.")
         for name, values in self.values.items():
-            if name not in names or len(set(values)) < 2:
+            if name not in names or not len(values) == len(set(values)) > 1:
                 raise ConfigError(
-                    "values lists two or more different values of a hidden attribute, such as "
-                    f"gender=F,M; got {dict(self.values)}."
+                    "values lists two or more different values of a hidden attribute, each once, "
+                    f"such as gender=F,M; got {dict(self.values)}."
                 )
         for name, edges in self.edges.items():
             check_edges(name, edges)

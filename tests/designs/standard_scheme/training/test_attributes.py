@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from tacit.designs.standard_scheme.training import fitting
 from tacit.designs.standard_scheme.training.attributes import (
     DEFAULT_EDGES,
     MANY_NUMBERS,
+    bin_ends,
     bin_labels,
     bin_of,
 )
@@ -36,6 +38,22 @@ AGES = with_column("age", [str(age) for age in range(15, 75)])
 def test_labels_say_where_bins_end():
     """Words that a person understands, from the lowest bin up."""
     assert bin_labels((25.0, 45.5)) == ("below 25", "25 to 45.5", "45.5 and above")
+
+
+@pytest.mark.parametrize(
+    "edges", [(1e6, 1e6 + 1, 1e6 + 2), (1234567.0,), (0.1 + 0.2, 1 / 3), (1e-300, 123456.5, 1e300)]
+)
+def test_labels_spell_edges_exactly(edges):
+    """A device cuts at the ends that labels spell, which are those of training."""
+    labels = bin_labels(edges)
+    assert [bin_ends(label)[0] for label in labels] == [-math.inf, *edges]
+    assert [bin_ends(label)[1] for label in labels] == [*edges, math.inf]
+
+
+def test_six_digits_are_enough_for_edges_that_they_spell():
+    """A number near an edge of seven digits is in the same bin on the device as in training."""
+    assert bin_labels((1e6, 1234567.0)) == ("below 1e+06", "1e+06 to 1234567", "1234567 and above")
+    assert bin_of("1234568", bin_labels((1234567.0,))) == "1234567 and above"
 
 
 @pytest.mark.parametrize(
@@ -102,6 +120,27 @@ def test_edges_are_ascending_numbers(edges):
     """Edges that cut nothing are refused when the model is made."""
     with pytest.raises(ConfigError, match="ascending"):
         StandardScheme(attributes=["age"], edges={"age": edges})
+
+
+@pytest.mark.parametrize("edges", ["25", "25,45", ("young", "old"), (25, None), (10**400,), 25])
+def test_edges_that_are_no_list_of_numbers_are_refused(edges):
+    """The sentence shows how edges are given, and what was given."""
+    with pytest.raises(ConfigError, match=r"edges=\{'age': \(25, 45\)\}; got"):
+        StandardScheme(attributes=["age"], edges={"age": edges})
+
+
+@pytest.mark.parametrize("values", [["F", "F", "M"], ["F", "F"], ["F"], []])
+def test_values_are_two_or_more_and_each_is_named_once(values):
+    """A disclosure with one value twice could not be made, so the model is refused when made."""
+    with pytest.raises(ConfigError, match=r"two or more different values .* each once"):
+        StandardScheme(values={"gender": values})
+
+
+@pytest.mark.parametrize("values", ["FM", [1, 2], ["F", 1], [None, "F"], None, 5])
+def test_values_that_are_no_list_of_texts_are_refused(values):
+    """Values of people are texts; one text is no list of its letters."""
+    with pytest.raises(ConfigError, match=r"as texts, such as values=\{'gender': \('F', 'M'\)\}"):
+        StandardScheme(values={"gender": values})
 
 
 def test_edges_of_an_attribute_that_is_not_hidden():

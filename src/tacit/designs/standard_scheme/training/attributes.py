@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from tacit.data.ratings import Ratings
@@ -90,8 +90,19 @@ def default_edges(name: str, texts: Sequence[str | None]) -> Edges | None:
 
 def bin_labels(edges: Edges) -> tuple[str, ...]:
     """Label the bins between edges, the lowest first: "below 25", "25 to 45", "45 and above"."""
-    middle_labels = [f"{low:g} to {high:g}" for low, high in pairwise(edges)]
-    return (f"below {edges[0]:g}", *middle_labels, f"{edges[-1]:g} and above")
+    texts = [edge_text(edge) for edge in edges]
+    middle_labels = [f"{low} to {high}" for low, high in pairwise(texts)]
+    return (f"below {texts[0]}", *middle_labels, f"{texts[-1]} and above")
+
+
+def edge_text(edge: float) -> str:
+    """Write an edge with as few digits as spell it exactly, and with at most 6 if that many do.
+
+    The label is all that a device knows of a bin, so it must spell the edge at which people are cut
+    in training.
+    """
+    short = f"{edge:g}"
+    return short if float(short) == edge else repr(float(edge)).removesuffix(".0")
 
 
 def bin_of(text: str, labels: Sequence[str]) -> str:
@@ -157,5 +168,37 @@ def check_edges(name: str, edges: Edges) -> None:
     if not edges or not is_ascending or not all(map(math.isfinite, edges)):
         raise ConfigError(
             f"Edges are ascending numbers, such as {name}=25,45; got "
-            f"{', '.join(format(edge, 'g') for edge in edges) or 'none'}."
+            f"{', '.join(map(edge_text, edges)) or 'none'}."
         )
+
+
+def read_edges(name: str, edges: Iterable[float]) -> Edges:
+    """Return the edges of an attribute as floats.
+
+    Raises:
+        ConfigError: They are no list of numbers.
+    """
+    try:
+        if isinstance(edges, str):
+            raise TypeError  # a text is no list of its digits
+        return tuple(float(edge) for edge in edges)
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigError(
+            f"Edges are ascending numbers, such as edges={{'{name}': (25, 45)}}; got {edges!r}."
+        ) from None
+
+
+def read_values(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Return the public values of an attribute, sorted.
+
+    Raises:
+        ConfigError: They are no list of texts.
+    """
+    is_list = isinstance(values, Iterable) and not isinstance(values, str)
+    listed = tuple(values) if is_list else (None,)
+    if not all(isinstance(value, str) for value in listed):
+        raise ConfigError(
+            f"values lists the values of an attribute as texts, such as "
+            f"values={{'{name}': ('F', 'M')}}; got {values!r}."
+        )
+    return tuple(sorted(listed))
