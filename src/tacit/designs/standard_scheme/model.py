@@ -152,9 +152,10 @@ class StandardScheme:
                 of earlier fits to equal ratings in this process.
 
         Raises:
-            ConfigError: From 1 to 49 of the people changed since the replaced model, so that the
-                two models would reveal what these people like; devices could show hardly any item;
-                or the settings do not fit the ratings.
+            ConfigError: From 1 to 49 of the people came, left or have other ratings since the
+                replaced model, so that the two models would reveal what these people like (other
+                attributes alone are not noticed); devices could show hardly any item; or the
+                settings do not fit the ratings.
             PrivacyError: The variant is sound and `service_sees_items` is not False, or the release
                 would reveal the attribute on this scale.
             DataError: An attribute or the item features are missing, or their values are unusable.

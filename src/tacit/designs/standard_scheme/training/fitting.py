@@ -115,8 +115,8 @@ def fit(
     Raises:
         PrivacyError: The variant is sound and `service_sees_items` is not False, or the release
             would reveal the attribute.
-        ConfigError: From 1 to 49 people changed since the replaced model, devices could show hardly
-            any item, or the settings do not fit the ratings.
+        ConfigError: From 1 to 49 people came, left or have other ratings since the replaced model,
+            devices could show hardly any item, or the settings do not fit the ratings.
         DataError: An attribute, its values or the item features are missing.
     """
     settings.check_service()

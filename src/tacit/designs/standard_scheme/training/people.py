@@ -7,8 +7,10 @@ Guarantee   none for the exact statistics; `add_noise` releases a whole set of t
 
 If few people changed between two models, the difference of the models shows what these people like.
 So a model stores a keyed hash of each consenting person and all their ratings. The next fit is
-refused if some people changed, but fewer than FEWEST_CHANGED. Anyone who has the model file can
-test by the hash whether a guess of all ratings of a person is right, so the file stays with the
+refused if some people changed, but fewer than FEWEST_CHANGED. The hash leaves attributes out: a
+person who has another value of the attribute and the same ratings counts as unchanged, and the
+difference of the models can show what this person likes. Anyone who has the model file can test by
+the hash whether a guess of all ratings of a person is right, so the file stays with the
 recommender.
 """
 
@@ -37,8 +39,8 @@ Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
 FEWEST_CHANGED = 50
-"""A new fit is refused if some people changed since the model that it replaces, but fewer than
-this."""
+"""A new fit is refused if some people came, left or have other ratings since the model that it
+replaces, but fewer than this."""
 
 
 @dataclass(frozen=True)
@@ -298,6 +300,8 @@ def hash_people(
     ratings: Ratings, numbers: NDArray[np.int64], earlier: PeopleHashes | None
 ) -> PeopleHashes:
     """Hash the people with these numbers, and compare them with those of the replaced model.
+
+    A person changed who came, left or has other ratings; attributes are not compared.
 
     Args:
         ratings: Ratings of everybody.
