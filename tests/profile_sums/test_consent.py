@@ -15,6 +15,7 @@ from tacit.profile_sums.consent import (
     consented_features,
     consented_lists,
     likes_of_consenting,
+    list_consenting,
     list_weight,
 )
 from tacit.recommenders.fits_in_process import comparison
@@ -34,6 +35,19 @@ def consenting(people):
 def random_likes(people=20, items=12):
     draws = np.random.default_rng(5)
     return sparse.csr_array((draws.random((people, items)) < 0.4).astype(float))
+
+
+@pytest.mark.parametrize("ids", [[["a"], ["b"]], np.array([["a"], ["b"]]), [{"a": True}]])
+def test_a_table_of_ids_is_refused(ids):
+    """Ids are one flat list, such as one column of a file."""
+    with pytest.raises(ConfigError, match="one flat list of the ids"):
+        list_consenting(ids)
+
+
+def test_an_array_of_ids_is_a_list_of_them():
+    """Each id once, also of an array with no axis."""
+    assert list_consenting(np.array(["b", "a", "b"])) == ("b", "a")
+    assert list_consenting(np.array("abc")) == ("abc",)
 
 
 def test_lists_are_ease():

@@ -76,8 +76,9 @@ def split_items(catalogue: Ratings, choices: CatalogueChoices) -> ItemSides:
     Raises:
         DataError: There are fewer than two items, the items have no metadata `choices.domain`, or
             a chosen domain has no item.
-        ConfigError: There is a source without a target, a domain is both source and target, or no
-            item is left for the context.
+        ConfigError: There is a source without a target, a target or a source is no name, the
+            targets are an empty list, a domain is both source and target, or no item is left for
+            the context.
     """
     if catalogue.n_items < 2:
         raise DataError("a catalogue has two items or more", found=catalogue.n_items)
@@ -86,8 +87,13 @@ def split_items(catalogue: Ratings, choices: CatalogueChoices) -> ItemSides:
             raise ConfigError("A source needs a target: name the domain that lists are made in.")
         all_items = np.arange(catalogue.n_items)
         return ItemSides(catalogue.n_items, all_items, all_items)
-    targets = _as_names(choices.target)
-    sources = _as_names(choices.source)
+    targets = _as_names("target", choices.target)
+    sources = _as_names("source", choices.source)
+    if not targets:
+        raise ConfigError(
+            "target names no domain: name the domain that lists are made in, or leave target out "
+            "to make lists of all items."
+        )
     domains = item_domains(catalogue, choices.domain, (*targets, *sources)).tolist()
     # An item without a domain has None or another object that is no text.
     other_domains = {name for name in domains if isinstance(name, str) and name not in targets}
@@ -100,11 +106,23 @@ def split_items(catalogue: Ratings, choices: CatalogueChoices) -> ItemSides:
     return ItemSides(catalogue.n_items, context, np.flatnonzero(in_targets))
 
 
-def _as_names(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return one name or several as a tuple; empty for None."""
+def _as_names(side: str, names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return one name or several as a tuple; empty for None.
+
+    Args:
+        side: "source" or "target", for the message.
+        names: The names.
+
+    Raises:
+        ConfigError: They are no names.
+    """
     if names is None:
         return ()
-    return (names,) if isinstance(names, str) else tuple(names)
+    listed = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else names
+    texts = tuple(listed)
+    if not all(isinstance(name, str) for name in texts):
+        raise ConfigError(f"{side} is the name of a domain, or several; got {names!r}.")
+    return texts
 
 
 def item_domains(catalogue: Ratings, column: str, names: Iterable[str]) -> Column:

@@ -79,8 +79,8 @@ def list_consenting(ids: Any) -> tuple[Any, ...]:
     """List the ids of consenting people, each once, in the order of `ids`.
 
     Raises:
-        ConfigError: `ids` is no collection, or it is a text or a mapping, or it has booleans in
-            place of ids.
+        ConfigError: `ids` is no collection, or it is a text or a mapping, or it has booleans or
+            lists in place of ids.
     """
     is_collection = isinstance(ids, Collection | np.ndarray)
     if not is_collection or isinstance(ids, str | bytes | Mapping):
@@ -88,7 +88,14 @@ def list_consenting(ids: Any) -> tuple[Any, ...]:
             "consented is a list of the ids of people who agreed not to be protected; got "
             f"{type(ids).__name__}. Leave out those who did not agree."
         )
-    people = tuple(dict.fromkeys(ids.tolist() if isinstance(ids, np.ndarray) else ids))
+    listed = np.atleast_1d(ids).tolist() if isinstance(ids, np.ndarray) else ids
+    try:
+        people = tuple(dict.fromkeys(listed))
+    except TypeError:  # a list cannot be looked up among ids
+        raise ConfigError(
+            "consented has lists or tables where ids of people belong. Give one flat list of the "
+            "ids of those who agreed."
+        ) from None
     if any(isinstance(person, bool | np.bool_) for person in people):
         raise ConfigError(
             "consented has answers (True or False) where ids of people belong. Give the ids of "

@@ -38,6 +38,13 @@ def test_the_same_people_may_be_fitted_again(model):
     assert (fitted(previous=model).fitted_.ease.weights != model.fitted_.ease.weights).nnz == 0
 
 
+@pytest.mark.parametrize("previous", [StandardScheme(), "m.tacit"])
+def test_only_a_fitted_model_can_be_replaced(previous):
+    """An unfitted model, or the name of a file, is refused in a sentence."""
+    with pytest.raises(ConfigError, match="previous must be the fitted StandardScheme"):
+        fitted(previous=previous)
+
+
 @pytest.mark.parametrize("count", [1, FEWEST_CHANGED - 1])
 def test_few_changed_people_are_refused(model, count):
     """In a sentence that says how many they are."""

@@ -36,7 +36,7 @@ from tacit.designs.standard_scheme.training.attributes import bin_of, read_edges
 from tacit.designs.standard_scheme.training.people import PeopleHashes, level_size
 from tacit.designs.standard_scheme.training.profiles import ProfileKind
 from tacit.designs.standard_scheme.training.tables import make_disclosure
-from tacit.errors import DataError, NotFittedError, PrivacyError
+from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
 from tacit.recommenders import inputs
 from tacit.recommenders.base import (
@@ -152,10 +152,10 @@ class StandardScheme:
                 of earlier fits to equal ratings in this process.
 
         Raises:
-            ConfigError: From 1 to 49 of the people came, left or have other ratings since the
-                replaced model, so that the two models would reveal what these people like (other
-                attributes alone are not noticed); devices could show hardly any item; or the
-                settings do not fit the ratings.
+            ConfigError: `previous` is not a fitted StandardScheme; from 1 to 49 of the people came,
+                left or have other ratings since the replaced model, so that the two models would
+                reveal what these people like (other attributes alone are not noticed); devices
+                could show hardly any item; or the settings do not fit the ratings.
             PrivacyError: The variant is sound and `service_sees_items` is not False, or the release
                 would reveal the attribute on this scale.
             DataError: An attribute or the item features are missing, or their values are unusable.
@@ -165,6 +165,12 @@ class StandardScheme:
         earlier_people: PeopleHashes | None = None
         earlier_disclosures: tuple[CountedFit, ...] = ()
         if replaced is not None:
+            if not isinstance(replaced, StandardScheme) or not hasattr(replaced, "fitted_"):
+                raise ConfigError(
+                    "previous must be the fitted StandardScheme that this one replaces "
+                    "(tacit.load_model reads one from its file); got an object of class "
+                    f"{type(replaced).__name__} without a fit."
+                )
             earlier_people = replaced.fitted_.people
             earlier_disclosures = replaced.fitted_.disclosures
         self._set_fitted(fitting.fit(self.settings, ratings, earlier_people, earlier_disclosures))
