@@ -46,7 +46,15 @@ def test_noise_and_epsilon_are_finite_and_above_zero(make, value):
         make(value)
 
 
-@pytest.mark.parametrize("truth", [-0.1, 1.1, math.nan, math.inf, "1"])
+@pytest.mark.parametrize("make", NUMBERS.values(), ids=NUMBERS)
+@pytest.mark.parametrize("value", [10**400, -(10**400), 10**5000], ids=["high", "low", "endless"])
+def test_whole_numbers_beyond_all_floats_are_refused(make, value):
+    """In a sentence, without writing out the digits."""
+    with pytest.raises(ConfigError, match="a whole number beyond that"):
+        make(value)
+
+
+@pytest.mark.parametrize("truth", [-0.1, 1.1, math.nan, math.inf, "1", 10**400])
 def test_truth_is_a_chance(truth):
     """A chance lies between 0 and 1."""
     with pytest.raises(ConfigError, match="truth"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from sys import float_info
 
 import mpmath
 import pytest
@@ -265,3 +266,23 @@ def test_roots_are_found_to_the_last_digit():
     assert find_root(lambda t: t - 1, 2.0) == 1.0
     assert find_root(lambda t: t - 1, 1e9) == 1.0
     assert find_root(lambda t: 3 * Fraction(t) - 1, 1.0) == math.nextafter(1 / 3, 1)
+
+
+LARGEST = float_info.max
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Laplace(1e-309),
+        Tree(1, 1e-309),
+        Tree(10**400, 1e-309),
+        Exponential(LARGEST, permute_and_flip=True),
+        TopK(10**400, LARGEST, permute_and_flip=True),
+        Gate(LARGEST),
+    ],
+)
+def test_a_loss_beyond_all_floats_is_infinite(event):
+    """Too little noise for any finite rho is priced like no noise at all."""
+    assert rho(event) == math.inf
+    assert ZCDPAccountant().add(event).epsilon(1e-6) == math.inf

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.accounting import DiscreteLaplace, Gaussian, PureAccountant, ZCDPAccountant
+from tacit.accounting import (
+    DiscreteLaplace,
+    Gaussian,
+    NonPrivate,
+    PureAccountant,
+    ZCDPAccountant,
+    repeat,
+)
 from tacit.errors import ConfigError
 from tacit.ledger import Cap, Cost, Holder, Request, Unit, canonical
 
@@ -114,3 +121,17 @@ def test_canonical_payloads():
     ):
         with pytest.raises(ConfigError):
             canonical(odd)
+
+
+@pytest.mark.parametrize("unit", [Unit.PURE, Unit.ZCDP, Unit.GDP])
+def test_an_event_without_a_finite_price_costs_no_amount(unit):
+    """Exact data has no price in any unit."""
+    with pytest.raises(ConfigError, match="a finite number"):
+        Cost.from_event(NonPrivate(), unit)
+
+
+@pytest.mark.parametrize("event", [Gaussian(1e-309), repeat(Gaussian(1.0), 10**400)])
+def test_noise_too_small_for_a_finite_mu_costs_no_amount(event):
+    """A mu beyond all floats is refused like that of exact data."""
+    with pytest.raises(ConfigError, match="a finite number"):
+        Cost.from_event(event, Unit.GDP)

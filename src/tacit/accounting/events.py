@@ -11,8 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
+from sys import float_info
 
 from tacit.errors import ConfigError
+
+_LARGEST_FLOAT = float_info.max
+"""Largest number of a field that is not a count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +262,12 @@ def _check_whole(event: Event, name: str, value: object, *, least: int) -> None:
 
 
 def _check_number(event: Event, name: str, value: object) -> None:
-    """Raise ConfigError unless the field's value is a finite number."""
+    """Raise ConfigError unless the field's value is a finite number that fits a float."""
+    if isinstance(value, int) and abs(value) > _LARGEST_FLOAT:
+        raise ConfigError(
+            f"{type(event).__name__}: {name} is a finite number, at most {_LARGEST_FLOAT:.3g}; got "
+            "a whole number beyond that."
+        )
     if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
         raise ConfigError(
             f"{type(event).__name__}: {name} is a finite number; got {value!r}. A release without "

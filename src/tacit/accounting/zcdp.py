@@ -56,13 +56,13 @@ def _rho_of_gaussian(noise_multiplier: float) -> Fraction:
     return 1 / (2 * Fraction(noise_multiplier) ** 2)
 
 
-def _rho_of_choice(event: events.Exponential | events.TopK) -> Fraction:
+def _rho_of_choice(event: events.Exponential | events.TopK) -> Price:
     """Return rho of one choice.
 
     The exponential mechanism's losses lie in a range of length epsilon, so its rho is at most
     epsilon^2 / 8. Permute-and-flip is priced as the worst mechanism of the same pure epsilon.
     """
-    rho_of_pure = Fraction(_rho_of_pure(event.epsilon))
+    rho_of_pure = _rho_of_pure(event.epsilon)
     if event.permute_and_flip:
         return rho_of_pure
     return min(rho_of_pure, Fraction(event.epsilon) ** 2 / 8)
@@ -76,12 +76,17 @@ def _rho_of_tree(event: events.Tree) -> Price:
     """
     if event.gaussian:
         return event.levels * _rho_of_gaussian(event.noise_multiplier)
-    return event.levels * Fraction(_rho_of_pure(1 / Fraction(event.noise_multiplier)))
+    return _multiply(event.levels, _rho_of_pure(1 / Fraction(event.noise_multiplier)))
 
 
 def _rho_of_response(event: events.RandomizedResponse) -> float:
     """Return rho of a randomized response: that of its pure epsilon."""
     return _rho_of_pure(PURE_PRICES[events.RandomizedResponse](event))
+
+
+def _multiply(count: int, rho: Price) -> Price:
+    """Return rho of `count` events exactly; infinite if rho is."""
+    return math.inf if rho == math.inf else count * Fraction(rho)
 
 
 def _as_float(price: Price) -> float:
@@ -97,7 +102,7 @@ PRICES: Prices = {
     events.DiscreteGaussian: lambda event: _rho_of_gaussian(event.noise_multiplier),
     events.DiscreteGaussianVector: lambda event: _rho_of_gaussian(event.noise_multiplier),
     events.Exponential: _rho_of_choice,
-    events.TopK: lambda event: event.k * _rho_of_choice(event),
+    events.TopK: lambda event: _multiply(event.k, _rho_of_choice(event)),
     events.Tree: _rho_of_tree,
     events.Gate: lambda event: _rho_of_pure(event.epsilon),
     events.PostProcessing: lambda _: 0.0,

@@ -104,7 +104,8 @@ class Cost:
         if unit is Unit.ZCDP:
             return cls.zcdp(ZCDPAccountant().add(event).rho)
         if unit is Unit.GDP:
-            return cls(Unit.GDP, _round_up(Fraction(GDPAccountant().add(event).mu) ** 2 / 2, PICO))
+            mu = _exact_amount(GDPAccountant().add(event).mu)
+            return cls(Unit.GDP, _round_up(mu**2 / 2, PICO))
         raise ConfigError(
             "An event has no single epsilon and delta. State them:  Cost.approximate(...)."
         )
