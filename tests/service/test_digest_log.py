@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -116,3 +117,23 @@ def test_no_folder(tmp_path):
     """A log that cannot be written is an error, not a missing entry."""
     with pytest.raises(OutputError):
         served(tmp_path / "no" / "log", (7, FIRST))
+
+
+def test_a_log_that_cannot_be_read(path):
+    """The error names the log and the reason of the operating system."""
+    path.mkdir()
+    with pytest.raises(OutputError, match=r"gender\.digests: the log cannot be read or written"):
+        served(path, (7, FIRST))
+
+
+def test_a_folder_that_cannot_be_locked(path, monkeypatch):
+    """Where the file system has no locks, nothing is said to be logged."""
+
+    def fail(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", fail)
+    log = DigestLog(path, WEEK)
+    with pytest.raises(OutputError, match="No locks available"):
+        log.enter_digest(FIRST, 7)
+    assert log.entries() == []

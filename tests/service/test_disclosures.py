@@ -402,6 +402,9 @@ def test_a_log_that_cannot_be_kept(shop, monkeypatch):
     for path in ("", "/log"):
         assert shop.get(None, f"/api/disclosures/gender{path}").status_code == 503
     assert post(shop, "ann", made(served.disclosure, 0)).status_code == 503
+    (shop.folder / "gender.digests").unlink()
+    (shop.folder / "gender.digests").mkdir()  # cannot be read as a file
+    assert shop.get(None, "/api/disclosures/gender/log").status_code == 503
     assert shop.service.ledger.head == before
 
 

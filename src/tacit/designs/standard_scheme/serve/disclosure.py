@@ -110,7 +110,7 @@ class ServedDisclosure(ServedThing):
 
         Raises:
             ConfigError: The log refuses the entry.
-            OutputError: The log cannot be written.
+            OutputError: The log cannot be read or written.
         """
         self._log_digest()
 
@@ -157,7 +157,7 @@ class ServedDisclosure(ServedThing):
 
         Raises:
             Problem: Status 503; the log has another digest for this epoch, a later entry or a
-                changed line, or cannot be written.
+                changed line, or cannot be read or written.
         """
         try:
             return self._log_digest()

@@ -24,7 +24,7 @@ from tacit.designs.standard_scheme import StandardScheme
 from tacit.designs.standard_scheme.disclosure import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.messages import encode, is_integer
 from tacit.designs.standard_scheme.settings import CONDITION_OF_USE
-from tacit.errors import ConfigError, TacitError
+from tacit.errors import ConfigError, OutputError, TacitError
 from tacit.privacy import PANEL, PERMUTED, Measurement
 from tacit.recommenders.model_files import load_model
 from tacit.service.served_things import Section
@@ -133,11 +133,18 @@ class DigestLog:
         Raises:
             ConfigError: The file has a later entry or another digest for this epoch, belongs to
                 another epoch length, or was changed.
-            OutputError: The file cannot be written.
+            OutputError: The file cannot be read or written.
         """
-        if self._digests.get(epoch) != digest:
+        if self._digests.get(epoch) == digest:
+            return
+        try:
             with _lock_folder(self._path.parent):
                 self._add(digest, epoch)
+        except OSError as error:
+            raise OutputError(
+                f"{self._path}: the log cannot be read or written ({error.strerror}). Let the "
+                "service read and write it, and see that the disk is sound."
+            ) from None
 
     def _add(self, digest: str, epoch: int) -> None:
         """Read the file again, and add a line for this epoch if there is none.
@@ -145,6 +152,7 @@ class DigestLog:
         Raises:
             ConfigError: As for `enter_digest`.
             OutputError: The file cannot be written.
+            OSError: The file cannot be read.
         """
         data = self._path.read_bytes() if self._path.exists() else self._first_line
         digests = self._read(data)
@@ -219,6 +227,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
 
     Raises:
         OutputError: The folder cannot be opened.
+        OSError: The folder cannot be locked or synced.
     """
     try:
         handle = os.open(folder, os.O_RDONLY)
