@@ -63,9 +63,9 @@ def _rho_of_choice(event: events.Exponential | events.TopK) -> Price:
     epsilon^2 / 8. Permute-and-flip is priced as the worst mechanism of the same pure epsilon.
     """
     rho_of_pure = _rho_of_pure(event.epsilon)
-    if event.permute_and_flip:
+    if event.permute_and_flip or math.isinf(rho_of_pure):
         return rho_of_pure
-    return min(rho_of_pure, Fraction(event.epsilon) ** 2 / 8)
+    return min(Fraction(rho_of_pure), Fraction(event.epsilon) ** 2 / 8)
 
 
 def _rho_of_tree(event: events.Tree) -> Price:

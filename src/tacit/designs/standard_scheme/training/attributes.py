@@ -11,6 +11,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError, DataError
@@ -172,7 +173,7 @@ def check_edges(name: str, edges: Edges) -> None:
         )
 
 
-def read_edges(name: str, edges: Iterable[float]) -> Edges:
+def read_edges(name: str, edges: Any) -> Edges:
     """Return the edges of an attribute as floats.
 
     Raises:
@@ -188,14 +189,14 @@ def read_edges(name: str, edges: Iterable[float]) -> Edges:
         ) from None
 
 
-def read_values(name: str, values: Iterable[str]) -> tuple[str, ...]:
+def read_values(name: str, values: Any) -> tuple[str, ...]:
     """Return the public values of an attribute, sorted.
 
     Raises:
         ConfigError: They are no list of texts.
     """
     is_list = isinstance(values, Iterable) and not isinstance(values, str)
-    listed = tuple(values) if is_list else (None,)
+    listed: tuple[Any, ...] = tuple(values) if is_list else (None,)
     if not all(isinstance(value, str) for value in listed):
         raise ConfigError(
             f"values lists the values of an attribute as texts, such as "
