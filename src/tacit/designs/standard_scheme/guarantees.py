@@ -75,11 +75,6 @@ _NOT_COVERED_CONSENTING: tuple[str, ...] = (
         "no guarantee"
     ),
     "the recommender itself, which holds the ratings",
-    (
-        "people whose attribute changed between two fits: a new fit is refused if the ratings of a "
-        "few people changed, but not if only their attributes did, and the difference of the two "
-        "models can show what these people rated"
-    ),
     "attacks measured on these people and printed on a card, from their exact ratings",
 )
 _AGAINST = "the recommender: it knows the method, all public tables and every release"
