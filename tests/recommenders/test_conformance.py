@@ -101,7 +101,7 @@ class Wandering(ItemMean):
     [
         (Stubborn, "test_seen_items_are_left_out"),
         (Stubborn, "test_ranks_count_from_one"),
-        (Stubborn, "test_list_ends_with_the_catalogue"),
+        (Stubborn, "test_a_long_list_holds_each_unseen_item_once"),
         (Forgetful, "test_fit_starts_afresh"),
         (Forgetful, "test_empty_lists_are_refused"),
         (Wandering, "test_order_of_rows_says_nothing"),

@@ -192,7 +192,7 @@ def _chances_by_list_number(
 
 
 def top_selection(epsilon: float) -> AuditedMechanism:
-    """Make the audit of `TopSelection`, peeling."""
+    """Make the audit of `TopSelection`, which draws its list by peeling."""
 
     def pair(
         name: str,

@@ -55,7 +55,7 @@ def _write_durably(path: Path, data: bytes) -> None:
     """Write a file for its owner only, and wait until its content is on the disk."""
     descriptor = os.open(path, OPEN_FLAGS | os.O_TRUNC, OWNER_ONLY)
     with os.fdopen(descriptor, "wb") as file:
-        path.chmod(OWNER_ONLY)  # a file that an interrupted write left may be open to others
+        path.chmod(OWNER_ONLY)  # a file that was there keeps its permissions
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

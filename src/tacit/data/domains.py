@@ -42,14 +42,14 @@ def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[
 
     Args:
         ratings: Ratings with public metadata.
-        names: Columns of `item_metadata`; None: all columns that `KNOWN_FEATURES` names, and all
+        names: Columns of `public_metadata`; None: all columns that `KNOWN_FEATURES` names, and all
             others whose header is a known name of categories.
 
     Returns:
         Name of each column to the values of all items.
 
     Raises:
-        DataError: There is no column of a name in `names`.
+        DataError: A name in `names` is no column of `public_metadata`.
     """
     if names is None:
         lowered = {name.strip().lower(): name for name in ratings.public_metadata}

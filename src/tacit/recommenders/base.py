@@ -506,7 +506,7 @@ def top_n(
     n = checked_n(n)
     excluded = set(left_out)
     allowed = None if candidates is None else set(checked_ids(candidates, "candidates"))
-    # Only the best items are ranked. If too few of them may be listed, four times as many are.
+    # Only the best items are ranked. If too few of them may be listed, more are ranked.
     n_ranked = n + len(excluded)
     while True:
         places = rank_best(scores, n_ranked)

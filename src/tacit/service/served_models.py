@@ -546,10 +546,11 @@ def _read_cold_items(where: str, section: Section, model: Any) -> dict[str, Cold
         model: The recommender.
 
     Returns:
-        Facts by item; empty if the section names no table.
+        Facts by item, without the items of which the model knows no feature; empty if the section
+        names no table.
 
     Raises:
-        ConfigError: The model cannot score cold items, or the table's columns do not fit it.
+        ConfigError: The model cannot score cold items.
         DataError: The table cannot be read.
     """
     if "cold_items" not in section.values:

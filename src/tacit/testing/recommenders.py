@@ -94,7 +94,7 @@ class RecommenderConformance:
         lengths = [len(model.recommend(history=self.history(), n=n)) for n in (1, 2, 7)]
         assert lengths == [1, 2, 7], f"lists of 1, 2 and 7 have {lengths} entries"
 
-    def test_list_ends_with_the_catalogue(self) -> None:
+    def test_a_long_list_holds_each_unseen_item_once(self) -> None:
         """A list for a very large n holds every unseen item once."""
         history = self.history()
         recommended_ids = self.fitted_model().recommend(history=history, n=UNKNOWN).item_ids

@@ -460,7 +460,8 @@ def match_columns(
             f"no {role} of this file has a rating",
             path=source.path if isinstance(source, Table) else source,
             expected=f"{role} ids written as in the ratings",
-            fix="The id is the column with a well-known header, else the first. Check it.",
+            fix="The id is the column that you name, else the first with a well-known header, else "
+            "the first. Check it.",
         )
     aligned: dict[str, Column] = {}
     for name, column in columns.items():

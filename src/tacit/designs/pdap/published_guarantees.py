@@ -136,7 +136,7 @@ _ALGORITHM_2 = Claim(
 def _card_of_own_users(
     name: str, setting: Setting, epsilon: float, gp_dap_claims: tuple[Claim, ...]
 ) -> Guarantee:
-    """Make the card of ExP-DAP, which chooses for own users. Theorem 4 of the paper.
+    """Make the card of ExP-DAP, which chooses for own users: the claims of Theorem 4.
 
     Args:
         name: Name of the policy.

@@ -266,7 +266,8 @@ def write_curve(
         f"{planned['rounds']:,} rounds of {planned['objects']} objects, {planned['voters']:,} "
         f"voters, {planned['peers']:,} peers, diversity {planned['diversity']}, radius "
         f"{planned['radius']}. There is little trade-off: p-REC's epsilon is one number for every "
-        "loss between the two lines, and the lower bound falls with the logarithm of the loss."
+        "loss from its loss bound to the loss of uniform recommendations, and the lower bound "
+        "falls with the logarithm of the loss."
     )
     page = Page(
         "p-REC: epsilon against loss",

@@ -69,7 +69,7 @@ def head_size(effective_population: float | None, *, one_domain: bool) -> int:
 
 
 def unit_rows(people: Profiles, head: Ints, *, likes: bool) -> Floats:
-    """Return people's rows (people, head), scaled to norm 1; 0 for a person without such items.
+    """Return people's rows (people, head), scaled to norm 1; 0 for a person without head items.
 
     Args:
         people: Their profiles.

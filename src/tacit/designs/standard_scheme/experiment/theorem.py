@@ -250,7 +250,11 @@ def describe(data: dict[str, Any]) -> list[Table | str]:
     title = "The patent's statements, and what was computed"
     return [
         Table(title, ("statement", "computed"), statements),
-        Table("Risk where gaps are withheld", ("items withheld", "risk of the others"), withheld),
+        Table(
+            "Risk where gaps are withheld",
+            ("gaps withheld", "risk of an estimate from the others"),
+            withheld,
+        ),
     ]
 
 
