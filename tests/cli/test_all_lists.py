@@ -159,7 +159,10 @@ def test_a_database_is_for_the_lists_of_all(made, capsys):
     [
         ("lists.csv", "lists.csv"),
         ("s3://bucket/a@b", "s3://bucket/a@b"),
-        ("s3://key:secret@bucket/a@b", "s3://bucket/a@b"),
+        ("s3://key:secret@bucket/a", "s3://bucket/a"),
+        ("s3a://AK:se/cret@bucket/lists", "s3a://bucket/lists"),
+        ("s3://key:secret@bucket/a@b", "s3://..."),
+        ("s3://bucket/lists?token=a", "s3://bucket/lists"),
         ("redis://:secret@host:7/3", "redis://host:7/3"),
         ("redis://:se/cret@host/3", "redis://host/3"),
         ("postgresql://h/db?user=u&password=secret", "postgresql://h/db"),

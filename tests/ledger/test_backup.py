@@ -122,18 +122,18 @@ def test_a_backup_while_it_is_used_is_sound(path, capsys):
 def test_a_backup_that_fails_leaves_the_earlier_one(tmp_path):
     """With --force, too: the earlier backup is replaced only by a complete one."""
     earlier = tmp_path / "earlier.db"
-    earlier.write_bytes(b"earlier")
+    earlier.write_bytes(b"SQLite format 3\0 earlier")
     missing = tmp_path / "missing.db"
     assert main(["ledger", "backup", str(missing), "--out", str(earlier), "--force"]) != 0
     assert [path.name for path in tmp_path.iterdir()] == ["earlier.db"]
-    assert earlier.read_bytes() == b"earlier"
+    assert earlier.read_bytes() == b"SQLite format 3\0 earlier"
 
 
 def test_a_backup_replaces_an_earlier_one(tmp_path, capsys):
     """The name may hold a blank: the command that restores the copy is printed with quotes."""
     path, copy = tmp_path / "budgets.db", tmp_path / "a copy.db"
     open_ledger(path).close()
-    copy.write_bytes(b"earlier")
+    copy.write_bytes(b"SQLite format 3\0 earlier")
     assert main(["ledger", "backup", str(path), "--out", str(copy), "--force"]) == 0
     assert f"--source '{copy}'" in capsys.readouterr().out
     assert sorted(file.name for file in tmp_path.glob("a copy*")) == ["a copy.db"]
@@ -173,3 +173,25 @@ def test_a_folder_is_not_replaced_by_a_backup(path, monkeypatch, capsys):
         assert main(["ledger", "backup", "b.db", "--out", out, "--force"]) == 1
         assert "Error" in capsys.readouterr().err
     assert sorted(path.parent.iterdir()) == names
+
+
+def test_what_is_no_backup_is_not_replaced(tmp_path, capsys):
+    """Such as the second place of this ledger, which its file does not name."""
+    path, head = tmp_path / "b.db", tmp_path / "other.head"
+    open_ledger(path, second=head).close()
+    before = head.read_bytes()
+    assert main(["ledger", "backup", str(path), "--out", str(head), "--force"]) == 2
+    assert "no earlier backup" in capsys.readouterr().err
+    assert head.read_bytes() == before
+
+
+def test_the_log_of_a_linked_ledger_is_not_written_over(tmp_path, capsys):
+    """SQLite keeps it beside the file that the link names."""
+    (tmp_path / "real").mkdir()
+    open_ledger(tmp_path / "real" / "b.db").close()
+    link = tmp_path / "link.db"
+    link.symlink_to(tmp_path / "real" / "b.db")
+    out = tmp_path / "real" / "b.db-wal"
+    assert main(["ledger", "backup", str(link), "--out", str(out)]) == 2
+    assert "a file of the ledger itself" in capsys.readouterr().err
+    assert not out.exists()

@@ -84,20 +84,23 @@ def strip_credentials(destination: str) -> str:
     """Return a destination as it may be shown: an address without user, password and options.
 
     A password may stand before an @ and after a question mark. Where both signs leave open which
-    part of a database's address is the password, only the scheme is shown.
+    part of an address is the password, only the scheme is shown.
     """
     from tacit.data.list_stores import DATABASES
 
     scheme, separator, address = destination.partition("://")
     if not separator:
         return destination
-    if scheme not in DATABASES:  # a folder of a cluster, whose path may have an @ of its own
-        host, slash, path = address.partition("/")
-        return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
     location, _, options = address.partition("?")
-    if "@" in options:
+    before_at, _, after_at = location.rpartition("@")
+    is_database = scheme in DATABASES
+    has_two_signs = ":" in before_at and "@" in before_at and not is_database
+    if "@" in options or has_two_signs:
         return f"{scheme}://..."
-    return f"{scheme}://{location.rpartition('@')[2]}"
+    if is_database or ":" in before_at:  # a password may hold a slash
+        return f"{scheme}://{after_at}"
+    host, slash, path = location.partition("/")  # the path may have an @ of its own
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
 
 def _write_lists_here(

@@ -362,7 +362,7 @@ def answer_letter(
     model.device(values)
     model.predict((), history=history)
     now = int(time.time())
-    if not memory.name:
+    if not memory.name or memory.is_dir():
         raise OutputError(f"{memory}: this is a folder. Name a file with --memory.")
     account = FileAccount(memory.with_name(memory.name + ".account"), now)
     stored_memory = FileMemory(memory)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Set privacy budgets, and show what was spent.", no_args_is_help=True)
 
+_START_OF_STORE = b"SQLite format 3\0"
+"""The first bytes of every ledger that is a file."""
 _ADDRESS_HELP = "A file, or postgresql://HOST/DATABASE."
 _SECOND_HELP = (
     "Where a copy of the ledger's latest hash is kept: a file, or postgresql://HOST/DATABASE; by "
@@ -186,6 +188,7 @@ def backup(
     _refuse_own_file(out, address, None)
     if force and out.exists():
         check_writable(out)
+        _refuse_other_file(out)
         # A backup is only written to a new file. The old one stays until the new one is complete.
         new_backup = out.with_name(f".{out.name}.{secrets.token_hex(8)}")
         try:
@@ -309,21 +312,32 @@ def _refuse_own_file(out: Path, address: str, second: str | None) -> None:
     from tacit.ledger.addresses import default_head_path, parse_address
 
     own_files: list[Path] = []
-    _, store = parse_address(address)
-    if store is not None:
-        if store.is_dir():  # a service's folder
-            store = store / "budgets.db"
-        own_files += [store, default_head_path(store)]
-        own_files += [store.with_name(store.name + ending) for ending in ("-wal", "-journal")]
+    _, named_store = parse_address(address)
+    if named_store is not None:
+        if named_store.is_dir():  # a service's folder
+            named_store = named_store / "budgets.db"
+        own_files.append(default_head_path(named_store))
+        for store in (named_store, named_store.resolve()):  # a link's log lies beside its target
+            own_files.append(store)
+            own_files += [store.with_name(store.name + ending) for ending in ("-wal", "-journal")]
     if second is not None:
         _, head_file = parse_address(second)
         own_files += [head_file] if head_file is not None else []
     for file in own_files:
-        is_same = out.resolve() == file.resolve()
-        if is_same or (out.exists() and file.exists() and out.samefile(file)):
+        is_same_name = out.name == file.name and out.parent.resolve() == file.parent.resolve()
+        if is_same_name or (out.exists() and file.exists() and out.samefile(file)):
             raise ConfigError(
                 f"{out} is a file of the ledger itself: its store, its log or its second place. "
                 "Name another file with --out."
+            )
+
+
+def _refuse_other_file(out: Path) -> None:
+    """Raise ConfigError if a file is no SQLite store, as every backup is."""
+    with out.open("rb") as file:
+        if file.read(len(_START_OF_STORE)) != _START_OF_STORE:
+            raise ConfigError(
+                f"{out} is no earlier backup, so it is not replaced. Name another file with --out."
             )
 
 

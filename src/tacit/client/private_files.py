@@ -46,6 +46,7 @@ def create_file(path: Path, data: bytes) -> None:
 def replace_file(path: Path, data: bytes) -> None:
     """Replace a file durably. After a crash it has either the new or the old content, complete."""
     draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)  # a file that was there would keep its permissions
     _write_durably(draft, data)
     draft.replace(path)
     _sync_folder(path.parent)
@@ -55,7 +56,6 @@ def _write_durably(path: Path, data: bytes) -> None:
     """Write a file for its owner only, and wait until its content is on the disk."""
     descriptor = os.open(path, OPEN_FLAGS | os.O_TRUNC, OWNER_ONLY)
     with os.fdopen(descriptor, "wb") as file:
-        path.chmod(OWNER_ONLY)  # a file that was there keeps its permissions
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

@@ -8,6 +8,7 @@ that every worker can check it without a table.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import hmac
@@ -22,7 +23,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from tacit.atomic_writes import explain_write_error, write_whole
+from tacit.atomic_writes import check_writable, explain_write_error, write_whole
 from tacit.errors import ConfigError, DataError
 
 LONGEST_NAME = 64
@@ -392,11 +393,13 @@ def read_private_file(path: Path, exposes: str) -> bytes:
 def _lock_folder_of(path: Path) -> Iterator[None]:
     """Lock the keys' file's folder in the block, so that no two processes change the file at once.
 
-    The file itself cannot be locked, since each change replaces it.
+    The file itself cannot be locked, since each change replaces it. Where the file system has no
+    locks, the block runs without one.
 
     Raises:
-        OutputError: The folder cannot be opened or locked.
+        OutputError: The file cannot be written, or the folder cannot be locked.
     """
+    check_writable(path)
     try:
         folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -405,7 +408,8 @@ def _lock_folder_of(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
         except OSError as error:
-            raise explain_write_error(path, error) from None
+            if error.errno not in (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP):
+                raise explain_write_error(path, error) from None
         yield
     finally:
         os.close(folder)

@@ -64,7 +64,8 @@ def _make_first_settings(stem: str, item_word: str) -> str:
     0-9, _ and - becomes a hyphen. Hyphens and _ at its ends are removed, and characters beyond the
     64 that a name may have. If nothing is left, the name is "model".
     """
-    name = re.sub(r"[^a-z0-9_-]+", "-", stem.lower()).strip("-_")[:LONGEST_NAME] or "model"
+    name = re.sub(r"[^a-z0-9_-]+", "-", stem.lower()).strip("-_")
+    name = name[:LONGEST_NAME].rstrip("-_") or "model"
     return f"""# What is served. Each setting: docs/settings.md.
 tenant = "{TENANT}"
 

@@ -52,13 +52,12 @@ class ModelWatch:
             try:
                 section = self._deployment.sections[address]
                 new_model = ServedModel.from_section(section, report_fault)
+                old_model = self._deployment.served[address]
+                if isinstance(old_model, ServedModel) and new_model.differs_from(old_model):
+                    self._deployment.replace(address, new_model.with_previous(old_model))
+                    replaced.append(address)
             except Exception as error:  # whatever the file does, the old model is served on
                 report_fault(error)
-                continue
-            old_model = self._deployment.served[address]
-            if isinstance(old_model, ServedModel) and new_model.differs_from(old_model):
-                self._deployment.replace(address, new_model.with_previous(old_model))
-                replaced.append(address)
         return replaced
 
     def _list_addresses(self) -> list[str]:

@@ -21,6 +21,7 @@ import json
 import math
 import os
 import re
+import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -125,8 +126,8 @@ class Split(ServedThing):
         if not _LEAST_EPSILON <= settings.epsilon <= _MOST_EPSILON:
             raise ConfigError(
                 f"{where}.epsilon must be {_LEAST_EPSILON:g} to {_MOST_EPSILON:g}, such as 0.2; "
-                f"got {settings.epsilon:g}. A larger one protects no one; the ledger cannot "
-                "charge a smaller one."
+                f"got {settings.epsilon:g}. A larger one protects no one; with a smaller one the "
+                "figures are noise alone."
             )
         if not settings.epsilon <= settings.lifetime < math.inf:
             raise ConfigError(f"{where}.lifetime must be finite, and at least epsilon.")
@@ -135,30 +136,36 @@ class Split(ServedThing):
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not (folder / _SINCE).exists():
-                write_whole(folder / _SINCE, today().isoformat().encode())
+                split._store_first_day()
         except OSError as error:
             raise ConfigError(f"{folder}: cannot be written ({error.strerror}).") from None
         except OutputError as error:
             raise ConfigError(str(error)) from None
-        split._read_first_day()
-        return split
-
-    def _read_first_day(self) -> date:
-        """Read the comparison's first day.
-
-        Raises:
-            ConfigError: The file that holds it cannot be read, or holds no day.
-        """
-        path = self.folder / _SINCE
         try:
-            return date.fromisoformat(path.read_text().strip())
+            split._read_first_day()
         except OSError as error:
-            raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from None
+            raise ConfigError(f"{folder / _SINCE}: cannot be read ({error.strerror}).") from None
         except ValueError:
             raise ConfigError(
-                f"{path}: holds no day. Write the first day of the comparison there, such as "
-                f"{today().isoformat()}; the figures of every day since then are released."
+                f"{folder / _SINCE}: holds no day. Write the first day of the comparison there, "
+                f"such as {today().isoformat()}; the figures of every day since then are released."
             ) from None
+        return split
+
+    def _store_first_day(self) -> None:
+        """Store today as the first day, whole, unless another process has stored one by then."""
+        draft = self.folder / f".{_SINCE}.{secrets.token_hex(8)}"
+        write_whole(draft, today().isoformat().encode())
+        try:
+            (self.folder / _SINCE).hardlink_to(draft)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+
+    def _read_first_day(self) -> date:
+        """Read the comparison's first day; OSError or ValueError if its file is damaged."""
+        return date.fromisoformat((self.folder / _SINCE).read_text().strip())
 
     @property
     def state_name(self) -> str:
@@ -291,9 +298,6 @@ class Split(ServedThing):
 
         Args:
             released: Days that were released.
-
-        Raises:
-            ConfigError: The comparison's first day cannot be read.
         """
         released_days = set(released)
         due: list[date] = []
