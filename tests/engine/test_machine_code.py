@@ -57,3 +57,17 @@ def test_a_folder_counts_only_if_numba_can_write_to_it(
     monkeypatch.setattr(machine_code.os, "access", lambda folder, _: folder in can_be_written)
     monkeypatch.setattr(machine_code.tempfile, "tempdir", str(tmp_path))
     assert (machine_code.make_private_cache() is not None) == is_made
+
+
+def test_a_home_that_cannot_be_looked_into_counts_for_nothing(monkeypatch, tmp_path):
+    """As for a service under another user; the import goes on with a folder of its own."""
+
+    def fail(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(machine_code.tempfile, "tempdir", str(tmp_path))
+    with monkeypatch.context() as hidden:
+        hidden.setattr(Path, "exists", fail)
+        folder = machine_code.make_private_cache()
+    assert folder is not None
+    assert Path(folder).parent == tmp_path

@@ -72,3 +72,9 @@ def test_an_empty_fact_is_none(value: object) -> None:
     assert details_of_facts({"price": value, "image": value, "genres": value}) == ItemDetails()
     facts = {"price": ["9.90", "8"], "image": value, "genres": ["red|blue", "red"]}
     assert details_of_facts(facts) == ItemDetails(("red", "blue"), "9.90")
+
+
+def test_an_empty_column_does_not_hide_a_price_of_another() -> None:
+    """Of several columns of prices the first one with a price counts."""
+    assert details_of_facts({"price": "9.90", "list_price": ""}).price == "9.90"
+    assert details_of_facts({"price": "", "list_price": "12"}).price == "12"

@@ -91,7 +91,8 @@ def check_place(place: str) -> None:
     elif scheme and scheme not in DATABASES:
         raise ConfigError(f"Lists go into {_join(DATABASES)}; got {scheme}.")
     elif not scheme and Path(place).suffix not in FILE_ENDINGS:
-        raise ConfigError(f"Lists go into a file that ends in {_join(FILE_ENDINGS)}; got {place}.")
+        shown = "an address without ://" if "@" in place else place
+        raise ConfigError(f"Lists go into a file that ends in {_join(FILE_ENDINGS)}; got {shown}.")
     if scheme:
         try:
             parts = urlsplit(place)
@@ -100,7 +101,7 @@ def check_place(place: str) -> None:
         except ValueError:
             raise ConfigError(
                 f"The address of the database cannot be read. Write {scheme}://HOST:PORT/NAME, and "
-                "in a password %40 for @, %2F for / and %5B for [."
+                "in a password %40 for @, %2F for /, %3F for ?, %23 for # and %5B for [."
             ) from None
 
 

@@ -35,8 +35,11 @@ def make_private_cache() -> str | None:
 def _can_write(folder: Path) -> bool:
     """Return whether a folder can be written to or, if there is none, can be made."""
     existing = folder
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
+    try:
+        while not existing.exists() and existing != existing.parent:
+            existing = existing.parent
+    except PermissionError:  # a folder above it cannot be looked into
+        return False
     return os.access(existing, os.W_OK)
 
 

@@ -78,9 +78,9 @@ def details_of_facts(facts: Mapping[str, Any]) -> ItemDetails:
             for text in values:
                 categories += [part.strip() for part in text.split(SEPARATOR) if part.strip()]
         elif is_named("price", name):
-            details = replace(details, price=first_value or None)
+            details = replace(details, price=details.price or first_value or None)
         elif is_named("image", name):
-            details = replace(details, image=first_value or None)
+            details = replace(details, image=details.image or first_value or None)
     return replace(details, categories=tuple(dict.fromkeys(categories))[:MOST_CATEGORIES])
 
 

@@ -641,7 +641,8 @@ class _Matrix(Answers):
         if sparse.issparse(scores):
             scores = scores.toarray()
         scores = np.asarray(scores, np.float64)
-        return scores[0] if scores.ndim == 2 and len(scores) == 1 else scores
+        # A row or a column of scores has only one order.
+        return scores.reshape(-1) if scores.ndim == 2 and 1 in scores.shape else scores
 
 
 def _ids(listed: Any) -> Sequence[Any]:

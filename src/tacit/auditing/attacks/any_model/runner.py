@@ -181,12 +181,16 @@ def attack(
         if name not in ATTACKS:
             raise ConfigError(f"No attack '{name}'. Known: {', '.join(ATTACKS)}.")
     # Before the fits, which may take hours.
-    check_whole("targets", targets, least=LEAST_TARGETS)
-    check_whole("shadows", shadows, least=LEAST_SHADOWS)
-    check_whole("victims", victims, least=1)
-    check_whole("canaries", canaries, least=LEAST_CANARIES)
-    check_whole("length", length, least=1)
-    check_whole("seed", seed, least=0)
+    least_values: tuple[tuple[str, Any, int], ...] = (
+        ("targets", targets, LEAST_TARGETS),
+        ("shadows", shadows, LEAST_SHADOWS),
+        ("victims", victims, 1),
+        ("canaries", canaries, LEAST_CANARIES),
+        ("length", length, 1),
+        ("seed", seed, 0),
+    )
+    for name, value, least in least_values:
+        check_whole(name, int(value) if isinstance(value, np.integer) else value, least=least)
     if claim is not None and not claim >= 0:  # so written, NaN is refused too
         raise ConfigError(f"claim is an epsilon in nats, at least 0; got {claim}.")
     if delta is not None:

@@ -53,7 +53,7 @@ MOST_BYTES_OF_CLIENTS = 8 * 2**20
 """The most bytes that recommendations and answers of all clients may need in a run's state."""
 _BYTES_OF_NAME_AND_VOTE = 150
 """Approximate bytes of a voter's name, number and vote in the state."""
-_BYTES_OF_ENTRY = 32
+_BYTES_OF_ENTRY = 20
 """Approximate bytes of one recommendation and its answer in the state: two numbers and a word."""
 DEMO_ROUNDS = 12
 """Rounds of the demonstration, for which votes are generated."""
