@@ -51,6 +51,7 @@ def test_lists_of_a_model_of_stars_need_stars(monkeypatch: pytest.MonkeyPatch) -
 
     columns = [("user", "bigint"), ("item", "bigint"), ("note", "string")]
     frame = SimpleNamespace(dtypes=columns, select=refuse_work)
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # as with a session: no Spark is here
     monkeypatch.setattr(driver, "_session", nullcontext)
     monkeypatch.setattr(driver, "_read", lambda _session, _source: frame)
 

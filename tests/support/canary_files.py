@@ -17,7 +17,9 @@ from tacit.errors import TacitError
 
 PEOPLE, ITEMS = 60, 24
 FIRST_SECOND = 1_337_200_000
-CANARY = re.compile(rb"canary|13372\d{5}")
+CANARY = re.compile(rb"canary|(?<!\d)13372\d{5}(?:\d{3}|\d{6})?(?!\d)")
+"""A word of a row, or its moment in seconds, thousandths or millionths as a number of its own: the
+digits also occur by chance within a keyed hash of 64 bits."""
 COLUMNS = ("title", "name", "description", "review", "comment", "price_note")
 ANSWERS = {
     "epsilon": "2",
