@@ -196,3 +196,16 @@ def test_few_prices_are_asked_for():
         lambda noise: repeat(Gaussian(noise), 3), epsilon=1.0, delta=1e-6, accountant=Counting
     )
     assert len(asked) <= 20
+
+
+def test_the_finest_precision_is_allowed():
+    """And none below it."""
+    found = smallest_noise(Gaussian, epsilon=1.0, delta=1e-6, accountant=GDPAccountant)
+    finest = smallest_noise(
+        Gaussian, epsilon=1.0, delta=1e-6, accountant=GDPAccountant, precision=2.0**-50
+    )
+    assert finest == pytest.approx(found, rel=1e-6)
+    with pytest.raises(ConfigError, match="precision is a share"):
+        smallest_noise(
+            Gaussian, epsilon=1.0, delta=1e-6, accountant=GDPAccountant, precision=2.0**-51
+        )

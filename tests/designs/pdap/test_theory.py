@@ -264,3 +264,9 @@ def test_noise_scales_by_hand():
     assert found == expected
     assert theory.noise_scale("theorem 5", 8, 1, 3, 0.5) == 8
     assert theory.noise_scale("theorem 5", 8, 2, 3, 0.5) == 8
+
+
+def test_corollary_2_of_one_vendor_has_no_term_of_neighbours():
+    """Also where e^K is beyond floats."""
+    alone = replace(CUBE, M=1, K=1000)
+    assert math.isfinite(theory.uniform_regret_as_printed(alone))

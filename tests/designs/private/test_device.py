@@ -477,3 +477,18 @@ def test_the_shortest_file(cut: int, said: str) -> None:
     head = b"tacit\x00\x01\n" + bytes(8 - cut)
     with pytest.raises(ModelFileError, match=said):
         DeviceLists.decode(head + hashlib.sha256(head).digest())
+
+
+def test_reasons_are_own_items_that_raise_the_score(world: Ratings) -> None:
+    """None for an item that the model does not know, and none that lowers the score."""
+    lists = DeviceLists.decode(fitted(world, "taste").device_file())
+    history = world.history(0)
+    known, unknown = lists.items[0], 10**9
+    of_known, of_unknown = lists.reasons(history, [known, unknown], n=len(history))
+    assert of_unknown == []
+    raised = {}
+    for item in history:
+        others = {other: stars for other, stars in history.items() if other != item}
+        raised[item] = lists.scores(history)[0] - lists.scores(others)[0]
+    assert min(raised.values()) < 0 < max(raised.values())
+    assert dict(of_known) == {item: amount for item, amount in raised.items() if amount > 0}

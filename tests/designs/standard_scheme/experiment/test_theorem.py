@@ -246,3 +246,18 @@ def test_the_record_of_the_results_is_what_is_computed(capsys):
     now = {"values": results.keep_quantities(printed, definition.keep)}
     assert recorded["values"]
     assert results.differences(definition, recorded, now) == []
+
+
+def test_every_risk_is_in_the_unit_of_sigma():
+    """Twice the noise, and with it a prior and a radius twice as wide, is four times the risk."""
+    sigma = 0.7
+    for risk in (
+        lambda scale: theory.bayes_risk(PROFILES, scale * sigma, scale * 0.5),
+        lambda scale: theory.worst_ridge_risk(PROFILES, scale * sigma, 2.0, scale * 3.0),
+        lambda scale: theory.risk_ignoring_attribute(PROFILES, scale * GAPS, scale * sigma),
+        lambda scale: theory.risk_estimating_attribute(PROFILES, GAPS, scale * sigma),
+        lambda scale: theory.least_squares_risk(PROFILES, scale * sigma),
+    ):
+        assert risk(2.0) == pytest.approx(4 * risk(1.0))
+    narrow = theory.bayes_risk(PROFILES, sigma, 1e-3)
+    assert narrow == pytest.approx(PROFILES.shape[1] * 1e-6, rel=1e-3)
