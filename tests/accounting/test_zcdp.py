@@ -26,6 +26,7 @@ from tacit.accounting import (
 from tacit.accounting.rounding import find_root
 from tacit.accounting.zcdp import delta_of_rho as delta_of
 from tacit.accounting.zcdp import epsilon_of_rho as epsilon_of
+from tacit.errors import ConfigError
 
 EPSILONS = (0.01, 0.5, 1.0, 3.0, 8.0)
 ORDERS = (1.001, 1.1, 1.5, 2.0, 5.0, 30.0)
@@ -286,3 +287,11 @@ def test_a_loss_beyond_all_floats_is_infinite(event):
     """Too little noise for any finite rho is priced like no noise at all."""
     assert rho(event) == math.inf
     assert ZCDPAccountant().add(event).epsilon(1e-6) == math.inf
+
+
+def test_an_epsilon_of_0_is_allowed():
+    """The delta at epsilon 0 bounds the distance of the outputs; a negative epsilon is refused."""
+    accountant = ZCDPAccountant().add(Gaussian(2.0))
+    assert 0 < accountant.delta(0.0) <= 1
+    with pytest.raises(ConfigError, match="at least 0"):
+        accountant.delta(-1e-9)

@@ -147,6 +147,7 @@ def test_pairs_that_tell_nothing_are_recognised():
     unrated = spectrum([[0.9, 0.2], [0.3, 0.8]], c=0.0)
     for found in (equal, unrated):
         assert found.smallest == 0
+        assert np.array_equal(found.rows[:, -1], np.zeros(2))
         assert not found.has_distinct_eigenvalues
         assert not found.has_distinct_rows
     flat = theory.pair_chances(1.0, 0.0, np.ones((2, 2)))
