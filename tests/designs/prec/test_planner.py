@@ -268,3 +268,17 @@ def test_peers_are_exact_only_if_one_fewer_is_known_to_be_too_few():
     assert (found["floor"], found["exact_floor"]) == (20, None)
     found = plan(**sizes, epsilon=50.0)["peers_needed"]
     assert found["floor"] == found["exact_floor"] == theory.fewest_peers(2)
+
+
+def test_the_bound_of_all_rounds_is_not_below_the_exact_epsilon():
+    """`theory.eps_chain` may replace a larger bound: it holds where the exact epsilon is known."""
+    compared = 0
+    for voters in (12, 20, 30):
+        for rounds in (4, 8, 200):
+            for peers in range(12, voters + 1, 4):
+                sizes = {"objects": 2, "rounds": rounds, "peers": peers, "voters": voters}
+                exact, basis = floor_epsilon(**sizes)
+                if basis == "exact":
+                    compared += 1
+                    assert theory.eps_chain(2, rounds, 0, 0, voters, peers, peers) >= exact
+    assert compared > 20
