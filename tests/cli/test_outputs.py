@@ -50,11 +50,12 @@ def test_copies_of_a_ledger_lie_beside_it(
     assert main(command) == 0
     made = tmp_path / written
     assert json.loads(capsys.readouterr().out)["written"] == str(made)
-    made.write_bytes(b"of before")
+    earlier = made.read_bytes() + b"of before"  # it still begins as a ledger's copy does
+    made.write_bytes(earlier)
     assert main(command) != 0
     assert "--force" in capsys.readouterr().err
-    assert made.read_bytes() == b"of before"
+    assert made.read_bytes() == earlier
     assert main([*command, "--force"]) == 0
-    assert made.read_bytes() != b"of before"
+    assert made.read_bytes() != earlier
     others = {"budgets.db", "budgets.db.head", written}
     assert {path.name for path in tmp_path.iterdir()} <= others
