@@ -76,7 +76,7 @@ def test_fit_without_noise_after_a_private_one(tacit, ratings, tmp_path):
     assert sentence in " ".join(out.split())
     code, out, _ = tacit("fit", "private", path, *options, "--json")
     assert code == 0
-    assert json.loads(out)["standing"]["fits"] == 2
+    assert json.loads(out)["budget_status"]["fits"] == 2
 
 
 def test_fit_says_how_many_fits_of_a_plan_are_left(tacit, ratings, tmp_path):
@@ -199,7 +199,7 @@ def test_refits_are_charged_and_refused(tacit, ratings, tmp_path):
     words = ["fit", "private", ratings[0], "-o", model, "--ledger", ledger, "--lifetime", "1.5"]
     code, out, _ = tacit(*words, "--json")
     assert code == 0
-    assert json.loads(out)["standing"]["further"] == 1
+    assert json.loads(out)["budget_status"]["further"] == 1
     code, out, _ = tacit(*words, "--previous", model)
     said = " ".join(out.split())
     assert code == 0

@@ -125,8 +125,8 @@ def test_a_refit_is_the_next_fit_of_the_plan(folder, data, capsys):
     done = answer(capsys, "refit", folder, data / "shop.csv")
     assert done["replaced"]
     assert (folder / "lists.tacit").read_bytes() != before
-    assert (done["standing"]["fits"], done["standing"]["further"]) == (2, 50)
-    assert done["standing"]["lifetime"] == 3
+    assert (done["budget_status"]["fits"], done["budget_status"]["further"]) == (2, 50)
+    assert done["budget_status"]["lifetime"] == 3
     assert done["previous_digest"] != done["digest"]
 
 
@@ -150,7 +150,7 @@ def test_a_worse_model_is_charged_and_not_served(folder, data, capsys, tmp_path)
         load_model(folder / "newest.tacit").releases_
         != load_model(folder / "lists.tacit").releases_
     )
-    assert done["standing"]["fits"] == 2
+    assert done["budget_status"]["fits"] == 2
     assert main(["refit", str(folder), str(tmp_path / "few.csv")]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "The card of lists.tacit does not count this fit. The card of newest.tacit" in shown
@@ -317,7 +317,7 @@ def test_a_lost_newest_model_forgets_no_fit(folder, data, capsys, lost):
     else:
         (folder / "newest.tacit").write_bytes(first)
     done = answer(capsys, "refit", folder, data / "shop.csv")
-    assert (done["standing"]["fits"], done["standing"]["repeated"]) == (4, False)
+    assert (done["budget_status"]["fits"], done["budget_status"]["repeated"]) == (4, False)
     assert len(load_model(folder / "lists.tacit").releases_) == charged_fits(folder) == 4
 
 
@@ -340,7 +340,7 @@ def test_a_fit_that_was_not_written_is_handed_out_again(folder, data, capsys):
     made = (folder / "newest.tacit").read_bytes()
     restore_models(folder, old)
     assert main(["refit", str(folder), str(data / "shop.csv")]) == 0
-    assert "charged in an earlier run" in capsys.readouterr().out
+    assert "An earlier run charged this fit" in capsys.readouterr().out
     assert (folder / "newest.tacit").read_bytes() == made
     assert charged_fits(folder) == 2
 

@@ -195,7 +195,7 @@ def test_an_epsilon_out_of_bounds_is_a_sentence(tmp_path: Path, epsilon: float) 
 def test_an_epsilon_at_a_bound_can_be_used(tmp_path: Path, epsilon: float) -> None:
     """Days are charged, noise is drawn, and its variance is above 0."""
     split = Split.from_section(section(tmp_path, epsilon))
-    assert len(split.draw_figures(b"")) == 4
+    assert len(split.count_with_noise(b"")) == 4
     assert split.cost.amount == round(epsilon * 10**6)
     assert 0 < noise_variance(epsilon) < math.inf
 

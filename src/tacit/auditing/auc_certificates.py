@@ -101,7 +101,7 @@ def certify_auc(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
 
 
 def largest_auc(sigma: float) -> float:
-    """Return the bound on the AUC of every score of the symbol, 1/2 + sigma / (2 sqrt 3)."""
+    """Return 1/2 + sigma / (2 sqrt 3), a bound on the AUC of every score of released symbols."""
     return 0.5 + sigma / (2 * math.sqrt(3))
 
 

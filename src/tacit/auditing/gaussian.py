@@ -170,21 +170,21 @@ def _bound_mu_in_direction(above_lower: Any, above_upper: Any, trials: int, leve
 
 
 def ideal_gaussian(mu: float, *, samples: int, delta: float, alpha: float = ALPHA) -> float:
-    """Return a bound on epsilon that the known threshold reaches with chance 1 - alpha or more.
+    """Return a bound on epsilon that an audit at the best threshold finds with chance 1 - alpha.
 
     Args:
-        mu: The true mu. The threshold is in the middle between the two centres.
+        mu: The true mu. The best threshold is in the middle between the two centres.
         samples: Releases of each input.
         delta: The delta of the claim.
         alpha: As in `audit_gaussian`, which gives each error rate of this threshold an eighth.
     """
 
     def gain(times: Ints) -> Floats:
-        """Return -quantile(false negative limit), by how often the upper input is above."""
+        """Return -quantile(false negative limit) if `times` upper releases are above."""
         return np.asarray(-special.ndtri(clopper_pearson(samples - times, samples, alpha / 8)[1]))
 
     def cost(times: Ints) -> Floats:
-        """Return quantile(false positive limit), by how often the lower input is above."""
+        """Return quantile(false positive limit) if `times` lower releases are above."""
         return np.asarray(special.ndtri(clopper_pearson(times, samples, alpha / 8)[1]))
 
     chances = (float(special.ndtr(mu / 2)), float(special.ndtr(-mu / 2)))

@@ -150,11 +150,11 @@ def check_pair(
             samples=count,
             failed=error_place(error),
         )
-    most = pair.exact
-    if pair.mu is not None and math.isfinite(most):
+    largest_loss = pair.exact
+    if pair.mu is not None and math.isfinite(largest_loss):
         # The audit treats discrete noise as continuous: mu changes by a share of 1 / (24 sigma^2).
         largest_mu = pair.mu * (1 + pair.sigma_in_steps**-2 / 24)
-        most = max(most, epsilon_of_mu(largest_mu, delta))
+        largest_loss = max(largest_loss, epsilon_of_mu(largest_mu, delta))
     return PairResult(
         pair.name,
         exact=pair.exact,
@@ -163,7 +163,7 @@ def check_pair(
         ideal=ideal,
         samples=count,
         differences=found_differences,
-        most=most,
+        most=largest_loss,
     )
 
 

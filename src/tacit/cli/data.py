@@ -113,13 +113,16 @@ def domains(
 def export(
     source: RatingsOptions,
     to: str = option("recbole or lenskit."),
-    out: Path | None = option("New folder; orders-recbole beside orders.csv.", flag="--out -o"),
+    out: Path | None = option(
+        "New folder; by default orders-recbole for the input orders.csv.",
+        flag="--out -o",
+    ),
 ) -> Result:
     """Write the ratings as a folder that RecBole or LensKit reads.
 
     `tacit data import` reads the folder back. For RecBole, the folder's name is that of the data
-    set, and values joined by '|' become sequences. Text that stood beside the ratings is not
-    written.
+    set, and values joined by '|' become sequences. Texts of single ratings, such as reviews,
+    are not written.
     """
     from tacit.data.tables.research_folders import write_research_folder
 

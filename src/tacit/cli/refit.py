@@ -131,7 +131,7 @@ def _describe_fit(folder: Path, settings: RefitSettings, fit: FolderFit) -> dict
         "mode": released.mode,
         "lists": released.serves_personal_lists,
         "effective_population": released.usefulness.effective_population,
-        "standing": asdict(fit.model.budget_status_),
+        "budget_status": asdict(fit.model.budget_status_),
         "delta": settings.delta,
     }
 
@@ -152,8 +152,8 @@ def _write_sentences(settings: RefitSettings, fit: FolderFit) -> list[str]:
     if status.repeated:
         lines.insert(
             1,
-            "It was charged in an earlier run, which stopped before the file was written. This is "
-            "that file, from the ratings of that run. The next  tacit refit  reads today's.",
+            "An earlier run charged this fit, but stopped before it wrote the model's file. The "
+            "file is written now, from that run's ratings. The next  tacit refit  reads today's.",
         )
     if not fit.replaced:
         lines.append(

@@ -413,13 +413,14 @@ def _open_served_folder(
     """Yield the folder that is served, and the keys that were made now, by their roles.
 
     Args:
-        folder: Model file or folder that was typed, with `demo` a new folder. None: not typed; with
-            `demo` a temporary folder is made.
+        folder: Model file or folder named on the command line; with `demo`, the folder to make.
+            None: none was named; with `demo`, a temporary folder is made.
         item_word: What one item of a model file is called on the page; None: not typed.
         demo: Whether generated data are served.
 
     Raises:
-        ConfigError: Nothing to serve was named, or `item_word` is not for it.
+        ConfigError: Nothing to serve was named, or `item_word` was given for anything but a model
+            file.
     """
     from tacit.service.demo import make_demo
     from tacit.service.model_folder import make_model_folder

@@ -95,7 +95,7 @@ class Letters:
         entered: Mapping[ItemId, int] | None = None,
         digest: str | None = None,
     ) -> LetterResult:
-        """Send a letter to a disclosure, if one is due by the calendar.
+        """Send the service a letter for a disclosure, if one is due by the calendar.
 
         A letter that was not answered is sent again with the same bytes, at most every 10 minutes.
         Call this when the program starts and by a clock, never from code that handles a rating.
@@ -112,7 +112,7 @@ class Letters:
 
         Raises:
             ConfigError: `now` or a time in `entered` is no Unix second.
-            PrivacyError: The account was forgotten, or answers another disclosure.
+            PrivacyError: The account was forgotten, or is used for another disclosure.
             ServiceError: A public file cannot be fetched, or the letter was not answered.
         """
         now = int(time.time()) if now is None else require_second("now", now)
@@ -127,7 +127,8 @@ class Letters:
         notices = []
         if refused_ids:
             notices.append(
-                f"Not decided, because an id is neither a whole number nor a text: {refused_ids}."
+                "Items whose id is neither a whole number nor a text are left out of the letter: "
+                f"{refused_ids}."
             )
         if digest is not None and digest.lower() != disclosure.digest:
             log = ()  # nothing is decided for a disclosure that is not in its log
@@ -318,7 +319,7 @@ class Letters:
             None for an attempt now; otherwise the Unix second of the next attempt.
 
         Raises:
-            PrivacyError: The account was forgotten, or answers another disclosure.
+            PrivacyError: The account was forgotten, or is used for another disclosure.
         """
         with self._memory.transaction() as content:
             self._check_account(content)

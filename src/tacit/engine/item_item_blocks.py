@@ -122,7 +122,8 @@ def pack_rows(table: Table, places: Numbers, width: int, ratings: int, counts: b
         liked,
     )
     end = int(heads[-1, LEVELS])
-    padding = 2 * LANES  # the kernel always loads sixteen levels, also those of the last person
+    # The kernel loads sixteen levels of each person, also past the end of the last one's.
+    padding = 2 * LANES
     return Rows(
         heads=heads,
         cells=cells,

@@ -147,10 +147,10 @@ def _is_selected(number: int, entry: Any, selector: str) -> bool:
     if not isinstance(entry, Mapping):
         return False
     conditions = [condition.partition("=") for condition in selector.split(",")]
-    return all(key in entry and _is_written(entry[key], text) for key, _, text in conditions)
+    return all(key in entry and _matches_text(entry[key], text) for key, _, text in conditions)
 
 
-def _is_written(value: Any, text: str) -> bool:
+def _matches_text(value: Any, text: str) -> bool:
     """Return whether a value is the one that a selector writes as a text, as in [key=text].
 
     A number has to be equal; any other value has to have the same text, apart from upper and lower

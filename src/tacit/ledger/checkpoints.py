@@ -201,8 +201,8 @@ class CheckpointWriter:
         if not _is_sound(log_state):
             with self._read():  # an error inside this block stops the ledger
                 raise LedgerRefused(
-                    f"{log_state.problems[0]} The ledger is not used any more. All that is wrong:  "
-                    "tacit ledger verify."
+                    f"{log_state.problems[0]} The ledger is not used any more. Everything that is "
+                    "wrong is listed by:  tacit ledger verify."
                 )
         self._store(log_state, known_head.sequence, least_new_entries)
 

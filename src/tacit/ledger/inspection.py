@@ -110,7 +110,7 @@ def inspect_ledger(
 
 
 def _read_second_place(heads: HeadStore) -> tuple[Head | None, str]:
-    """Read the head in the second place.
+    """Read the copy of the head that is kept in the second place.
 
     Returns:
         The head, None if it is missing or damaged; and a sentence on what is wrong with the second

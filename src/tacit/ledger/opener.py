@@ -132,7 +132,8 @@ def _replay_and_open(engine: Engine, heads: HeadStore) -> Ledger:
         result = replay(lambda: read_transaction(engine), log_state)
     if not result.is_sound:
         raise LedgerRefused(
-            f"{result.problems[0]} The ledger is not used. All that is wrong:  tacit ledger verify."
+            f"{result.problems[0]} The ledger is not used. Everything that is wrong is listed by:  "
+            "tacit ledger verify."
         )
     with read_transaction(engine) as connection:
         if remembered_head is not None:

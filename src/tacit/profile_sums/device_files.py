@@ -133,9 +133,9 @@ def _index_arrays(fitted: FittedLists) -> dict[str, NDArray[Any]]:
     if isinstance(model, TopItemsModel):
         arrays = {"context": model.context, "targets": model.targets}
     if isinstance(model, TasteModel):
-        columns = model.features.shape[1] - fitted.dense_columns
-        named = sparse.csr_array(model.features[:, :columns])
-        arrays = {"offsets": named.indptr, "columns": named.indices}
+        n_named = model.features.shape[1] - fitted.dense_columns
+        named_features = sparse.csr_array(model.features[:, :n_named])
+        arrays = {"offsets": named_features.indptr, "columns": named_features.indices}
         if model.pairs is not None:
             arrays["pair_items"] = model.pairs.items
     if fitted.released.consented is not None:

@@ -212,7 +212,7 @@ def prepare_fit(
     choices: CatalogueChoices,
     *,
     consented: Collection[Any] = (),
-    consented_in_features: bool = True,
+    features_of_consenting: bool = True,
 ) -> PreparedFit:
     """Check and read the inputs of a fit, before the first sum.
 
@@ -221,7 +221,7 @@ def prepare_fit(
         settings: Choices of the fit.
         choices: Choices of items and metadata.
         consented: Ids of people who agreed not to be protected.
-        consented_in_features: Whether their likes give features; they give lists in any case.
+        features_of_consenting: Whether their likes give features; they give lists in any case.
 
     Raises:
         DataError: The ratings, the catalogue or its metadata cannot be used.
@@ -237,7 +237,7 @@ def prepare_fit(
         likes = _consented_likes(ratings, sides, consented, threshold)
     feature_names, table = feature_columns(catalogue, choices.features)
     blocks = _dense_blocks(catalogue, choices, table.shape[1])
-    if likes is not None and consented_in_features:
+    if likes is not None and features_of_consenting:
         blocks["consented"] = consented_features(likes)
     if blocks:
         table = join_features(table, list(blocks.values()))

@@ -175,7 +175,10 @@ async def answer_once(
 
 
 def _make_stored_response(release: Release) -> Response:
-    """Make the HTTP response of an answer that the ledger stores, with random bytes before it."""
+    """Make the HTTP response from an answer that the ledger stored.
+
+    The random bytes that were stored in front of it are left out.
+    """
     stored = Reply.decode(release.answer[SALT_BYTES:])
     return stored.response(is_repeated=release.repeated)
 

@@ -123,7 +123,7 @@ class Operation(APIRoute):
         """Say whether a prepared call neither waits nor computes for long, and needs no thread.
 
         Raises:
-            Problem: The request is refused because of something that was read to find that out.
+            Problem: The request is refused; what was read to tell whether it is quick shows this.
         """
         return self._is_quick(**call.keywords)
 

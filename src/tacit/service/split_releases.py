@@ -64,7 +64,7 @@ async def _release_day(service: Service, split: Split, day: date) -> None:
 
     def draw(_: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
         """Draw the figures of the day, and add them to those that are stored."""
-        figures = tuple(split.draw_figures(records))
+        figures = tuple(split.count_with_noise(records))
         days = (*decode_days(stored), DayFigures(day, figures))
         epsilon = split.settings.epsilon
         return reply({"day": day.isoformat(), "figures": figures}), encode_days(days, epsilon)

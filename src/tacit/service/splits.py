@@ -321,7 +321,7 @@ class Split(ServedThing):
         path = self.folder / day.isoformat()
         return path.read_bytes() if path.is_file() else b""
 
-    def draw_figures(self, records: bytes) -> list[int]:
+    def count_with_noise(self, records: bytes) -> list[int]:
         """Count the people in the records of a day, and add noise: the figures may be released.
 
         Args:

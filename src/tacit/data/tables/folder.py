@@ -282,7 +282,7 @@ def write_folder(ratings: Ratings, path: Path, written: WrittenFormat | None = N
     public = {
         "catalogue": ratings.catalogue_given,
         "scale": ratings.scale_given,
-        "filter": not ratings.filtered,
+        "filter": not ratings.filtered,  # public unless rare people or items were left out
     }
     description = {
         "kind": KIND,

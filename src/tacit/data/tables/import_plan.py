@@ -418,7 +418,7 @@ def _add_other_table(table: Table, roles: set[Role], plan: Plan, *, is_named: bo
 
 
 def _names_in_table(table: Table, column_names: ColumnNames) -> ColumnNames:
-    """Return the roles with the columns that the caller named, or None if the table lacks one."""
+    """Return the column that the caller named for each role; None where this table lacks it."""
     return {
         role: name if find_column(role, table.headers, name) is not None else None
         for role, name in column_names.items()

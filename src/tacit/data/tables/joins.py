@@ -101,7 +101,7 @@ def _shared_columns(people: Sequence[str], items: Sequence[str]) -> list[str]:
 
 
 def _join(people: Table, items: Table, key: str) -> Table:
-    """Add to each row of the table of items the columns of the row of people with the same key.
+    """Join each row of `items`, such as a line of an order, with the row of `people` of its key.
 
     Raises:
         DataError: A row of a table could not be read, or several rows of people have the same key.
@@ -116,7 +116,7 @@ def _join(people: Table, items: Table, key: str) -> Table:
             path=people.path,
             column=key,
             expected=f"one row for each {key}",
-            fix=f"Join the two tables first, or leave the double rows of a {key} out.",
+            fix=f"Join the two tables first, or keep one row for each {key} there.",
         )
     added = [name for name in people_rows.columns if name not in items.frame.columns]
     people_rows = people_rows.select(key, *added)

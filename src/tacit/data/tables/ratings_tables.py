@@ -218,7 +218,7 @@ def _ids_as_text(column: pl.Series) -> pl.Series:
 
 
 def read_in_format(path: Path, written: WrittenFormat, on_bad: OnBad) -> TableReading:
-    """Read a file in a written format: each row without the others, and without guesses.
+    """Read a file in a written format, without guesses; no row decides how another is read.
 
     Args:
         path: The file.
@@ -263,7 +263,7 @@ def _list_guesses(guessed: ColumnGuess, rules: Rules) -> list[str]:
 
 
 def _describe_format(guessed: ColumnGuess, rules: Rules, ratings: Ratings) -> WrittenFormat | None:
-    """Describe the written format by which each row of a table is read as it was read here.
+    """Describe the format by which a later import reads each row of a table as this one did.
 
     Args:
         guessed: The table, and what its columns are.

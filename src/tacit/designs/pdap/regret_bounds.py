@@ -105,7 +105,7 @@ def regret_bound_as_printed(
 
 
 def own_video_regret_as_printed(setting: Setting, level: int, visits: int, epsilon: float) -> float:
-    """Compute the regret of one own video in one cell that Theorem 2 claims. REFUTED with Lemma 3.
+    """Compute the regret of one own video in one cell that Theorem 2 claims. REFUTED like Lemma 3.
 
     It is Lemma 1 plus Lemma 3,
     m^(2 al l) ln T + pi^2 / 3 + (2 L m^(-al l) / epsilon) (ln K + ln T).

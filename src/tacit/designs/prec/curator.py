@@ -326,7 +326,7 @@ class Curator(MechanismRun):
     def state(self) -> RunState:
         """Return the whole run as it is saved, with 0 or "" for the ids of voters who left.
 
-        Its arrays are those of the run, not copies: later calls may change them.
+        Its arrays, except that of ids, are the run's own, not copies: later calls may change them.
         """
         ids = self._voters.ids.copy()
         ids[~self._voters.present] = 0 if ids.dtype != object else ""

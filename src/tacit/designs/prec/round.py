@@ -52,7 +52,7 @@ class Block:
     """
 
     def __init__(self, voters: int, *, diversity: int, radius: int) -> None:
-        """Make a block without clients: in each slot, no voter counts.
+        """Make a block whose slots have no client and no voter that counts.
 
         Args:
             voters: How many voters have a row.
@@ -61,7 +61,8 @@ class Block:
         """
         self._credit = make_empty_credits(voters, diversity=diversity, radius=radius)
         self._byte_states: States | None = None
-        """(rows,) the shorter form, 1 for a voter who counts; None while the block is in words."""
+        """(rows,) the shorter form, 1 for a voter who counts; None while the block is kept as
+        64-bit words."""
         self._counted: tuple[Counts, Counts] | None = None
         """The count of the open round: (slots, objects) votes, and (slots,) credit left. The
         shorter form has one slot. None until the round is counted."""

@@ -304,8 +304,9 @@ def _plan_lowest_threshold(settings: PRecSettings) -> Plan:
     """Find a plan with nearly the lowest threshold, for the settings' epsilon and delta.
 
     The search assumes that the rounds cost k / P nats, for some k that hardly depends on P. It
-    begins with the k of Theorems 11 and 17 (`theory.eps_tight`). Then it takes the k at which the
-    best number of peers so far has its true cost.
+    begins with the k of Theorems 11 and 17 (`theory.eps_tight`). A few times, it then computes what
+    the rounds really cost with the best number of peers P so far, and searches again with
+    k = P times this cost.
     """
     fewest = settings.fewest_peers
     k_of_theorem = fewest * theory.eps_tight(*settings.sizes, fewest)

@@ -167,7 +167,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "missing": usefulness.people_missing,
         "epsilon": card.epsilon,
         "delta": card.delta,
-        "standing": asdict(model.budget_status_),
+        "budget_status": asdict(model.budget_status_),
         **card_summary(card),
     }
     sentence = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"

@@ -390,9 +390,10 @@ def _score_by_top_items(
 ) -> Floats:
     """Return (items,) the base score of each item, plus (x W) / |x| for the popular target items.
 
+    x is the person's row over the context items, and W are the released (context, targets) weights.
+
     Args:
-        model: The released numbers; W are its (context, targets) weights, and x has an entry for
-            each of its context items.
+        model: The released numbers.
         own_ratings: The person's ratings.
         other_weight: Entry in x of a rating that is no like; a like has 1, an item without a
             rating 0.

@@ -208,7 +208,7 @@ class Private(PrivateLists):
             settings,
             self.choices,
             consented=self.consented,
-            consented_in_features=not is_planned,
+            features_of_consenting=not is_planned,
         )
 
     def _choose_next_fit(

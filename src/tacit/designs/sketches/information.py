@@ -102,12 +102,12 @@ def pair_information(N: int, w: int, eps: float, *, identical: bool = False) -> 
     """
     if identical:
         name = "pairwise-identical"
-        yes_chance = 0.5  # that the labels of two items are equal
+        labels_yes_chance = 0.5  # that the labels of two items are equal, so that they allow a yes
     else:
         name = "pairwise-preference"
-        yes_chance = 0.25  # that both labels are 1
-    weights = np.array([1 - yes_chance, yes_chance])
-    true_chances = np.array([0.0, theory.pair_rated_chance(N, w)])
+        labels_yes_chance = 0.25  # that both labels are 1
+    weights = np.array([1 - labels_yes_chance, labels_yes_chance])
+    true_chances = np.array([0.0, theory.pair_rated_chance(N, w)])  # of a yes before noise
     return _private_information(name, N, w, eps, weights, true_chances)
 
 

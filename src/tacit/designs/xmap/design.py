@@ -71,7 +71,7 @@ def _measured_result(
     source: str = "D1",
     target: str = "D2",
 ) -> PaperResult:
-    """Make the entry of a chart or table of the paper whose numbers are measured on two domains.
+    """Make the `PaperResult` of a chart or table whose numbers are measured on two domains.
 
     Args:
         item: What the paper calls the chart or table.

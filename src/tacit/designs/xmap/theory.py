@@ -141,7 +141,7 @@ def width_before_minimum(
 def truncation(
     kth: float, k: int, sensitivity: float, epsilon: float, length: int, rho: float = RHO
 ) -> float:
-    """Width w of Theorems 3 and 4: min(Sim_k, 4 k SS / epsilon' ln(k (|v| - k) / rho)).
+    """Width w of Theorems 3 and 4: min(Sim_k, (4 k SS / epsilon') ln(k (|v| - k) / rho)).
 
     Args:
         kth: Sim_k, the k-th largest similarity. If it is below 0, so is w, as printed.

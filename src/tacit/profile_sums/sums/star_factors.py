@@ -61,7 +61,7 @@ def sum_star_factors(
 
     Args:
         ratings: All ratings of a block of people.
-        items: (items,) numbers of the items in the catalogue.
+        items: (items,) catalogue numbers of the items that the tables have.
         means: Means and effects of the first sum.
         table: Loadings and variances from which people's tastes are estimated.
         mechanism: Determines at which norm vectors are clipped, and the steps to which their
@@ -85,7 +85,7 @@ def release_star_factors(
 
     Args:
         ratings: All ratings, in memory or stored.
-        items: (items,) numbers of the items in the catalogue.
+        items: (items,) catalogue numbers of the items that the tables have.
         means: Means and effects of the first sum.
         head: Loadings of the most rated items, made from the second sum.
         noise_multiplier: Noise multiplier of the sum; 0: without noise.
@@ -103,13 +103,13 @@ def release_star_factors(
     usual_ratings = max(1.0, (float(counts.sum()) / means.people) ** 2)
     taste_square = _usual_taste_square(loadings, variances, counts, usual_ratings)
     usual_norm = math.sqrt(STAR_VARIANCE * taste_square * k)
-    moment = _MOMENT_SHARE * usual_norm / (taste_square * math.sqrt(usual_ratings * k))
+    moment_weight = _MOMENT_SHARE * usual_norm / (taste_square * math.sqrt(usual_ratings * k))
     norm = _CLIP_SHARE * usual_norm
     mechanism = SumRelease(noise_multiplier, n_items + k, k, norm, resolution_for(norm))
-    table = StarTable(loadings, variances, LEVEL_PRECISION, moment)
+    table = StarTable(loadings, variances, LEVEL_PRECISION, moment_weight)
     add = partial(sum_star_factors, items=items, means=means, mechanism=mechanism, table=table)
     released = mechanism.add_noise(total_over_ratings(ratings, add))
-    second_moment = (released[n_items:] + released[n_items:].T) / 2 / moment / counts.sum()
+    second_moment = (released[n_items:] + released[n_items:].T) / 2 / moment_weight / counts.sum()
     return _fit_factors(
         released[:n_items], second_moment, counts, usual_ratings, mechanism.deviation
     )

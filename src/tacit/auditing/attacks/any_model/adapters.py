@@ -81,7 +81,7 @@ class Answers:
         ends = np.cumsum([0, *map(len, rows)], dtype=np.int32)
         return sparse.csr_matrix((values, columns, ends), shape=(len(rows), len(self.ids)))
 
-    def number_unseen_items(self, items: Iterable[Any], history: History, n: int) -> Ints:
+    def to_unseen_item_numbers(self, items: Iterable[Any], history: History, n: int) -> Ints:
         """Return the numbers of the first n items that are known and not in the history.
 
         Args:
@@ -381,7 +381,7 @@ class _Function(Answers):
         self.function = function
 
     def _rank(self, history: History, n: int) -> Ints:
-        return self.number_unseen_items(_ids(self.function(dict(history))), history, n)
+        return self.to_unseen_item_numbers(_ids(self.function(dict(history))), history, n)
 
 
 class _Tacit(Answers):
@@ -395,7 +395,7 @@ class _Tacit(Answers):
 
     def _rank(self, history: History, n: int) -> Ints:
         listed = self.model.recommend(history=dict(history), n=n)
-        return self.number_unseen_items(_ids(listed), history, n)
+        return self.to_unseen_item_numbers(_ids(listed), history, n)
 
     def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
         if not _can_list_many(self.model):
@@ -404,7 +404,7 @@ class _Tacit(Answers):
         for start in range(0, len(histories), HISTORIES_AT_A_TIME):
             block = histories[start : start + HISTORIES_AT_A_TIME]
             for history, listed in zip(block, self.model.recommend_many(block, n=n), strict=True):
-                yield self.number_unseen_items(_ids(listed), history, n)
+                yield self.to_unseen_item_numbers(_ids(listed), history, n)
 
     def _scores(self, history: History) -> Floats | None:
         if not hasattr(self.model, "predict"):
@@ -441,7 +441,9 @@ class _OfKnownPeople(Answers):
     def _rank_for_person(self, user: Any, history: History, n: int) -> Ints:
         # The list may hold items of the history, which are then dropped.
         length = min(n + len(history), len(self.ids))
-        return self.number_unseen_items(_ids(self.model.recommend(user=user, n=length)), history, n)
+        return self.to_unseen_item_numbers(
+            _ids(self.model.recommend(user=user, n=length)), history, n
+        )
 
 
 class _RecBole(Answers):
@@ -582,7 +584,7 @@ class _LensKit(Answers):
         user_items = self.data.ItemList(item_ids=list(ratings), rating=list(ratings.values()))
         query = self.data.RecQuery(user_items=user_items)
         recommended = import_module("lenskit").recommend(self.pipeline, query, n=n)
-        return self.number_unseen_items(recommended.ids().tolist(), history, n)
+        return self.to_unseen_item_numbers(recommended.ids().tolist(), history, n)
 
 
 class _Matrix(Answers):

@@ -153,7 +153,9 @@ def compare_exact_means(alarm: ChangeAlarm, *released: float, **public: Any) -> 
     return len(_exact_rates) > 1 and _exact_rates[-1] < _exact_rates[-2]
 
 
-def learn_log_as_sets(policy: JointLearner, arms: Any, contexts: Floats, rewards: Any) -> None:
+def learn_log_without_alternatives(
+    policy: JointLearner, arms: Any, contexts: Floats, rewards: Any
+) -> None:
     """Learn each row of a log as a visit at which only the logged arm could be shown."""
     for arm, context, reward in zip(arms, contexts, rewards, strict=True):
         choice = _shipped_select(policy, context, [arm])
@@ -328,7 +330,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     StreamBug(
         "a logged arm as a set of arms",
-        {JointLearner: {"learn_log": learn_log_as_sets}},
+        {JointLearner: {"learn_log": learn_log_without_alternatives}},
         joint.LOG,
         None,
         tool="grey-box",

@@ -216,7 +216,7 @@ def _check_theorem_1(world: World, contender: Contender, policy: PDap) -> Bound:
 
 
 def _check_lemma_3(world: World, contender: Contender, policy: PDap) -> Bound:
-    """Check Lemma 3 for T draws in the whole cube.
+    """Check Lemma 3 for T draws in the only cell of level 0, which is the whole cube.
 
     The means are the chances of a click in the middle of the cube, in the world of seed 0.
     """
@@ -516,7 +516,7 @@ def _uniform_world(world: World, *, epsilon: float, gamma: float) -> theory.Unif
 def _bounds_of_saving(
     world: World, last_rows: Sequence[Row], contenders: Sequence[Contender]
 ) -> list[Bound]:
-    """Check Theorem 6 at each epsilon at which both P-DAP and GP-DAP were run.
+    """Check Theorem 6 at each finite epsilon at which both P-DAP and GP-DAP were run.
 
     Args:
         world: the settings of the experiment.

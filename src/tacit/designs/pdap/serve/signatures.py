@@ -210,7 +210,7 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
         ConfigError: The file does not hold such a key, is missing, or can be read by others than
             its owner.
     """
-    content = read_private_file(path, "this vendor's signature")
+    content = read_private_file(path, "the power to sign as this vendor")
     try:
         key = serialization.load_pem_private_key(content, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):

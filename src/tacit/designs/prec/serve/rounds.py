@@ -193,9 +193,10 @@ class ServedRounds(ServedThing):
         """
         forgotten = (
             f"in the rounds {self.name}: your vote that was not counted yet; your name on votes "
-            "that were counted, which count for nobody from the next round on; your "
-            "recommendations, and your answers to them. It is still stored that you took part, "
-            "since taking part again would cost others their privacy again"
+            "that were counted (from the next round on, these votes change nobody's "
+            "recommendations any more); your recommendations, and your answers to them. It is "
+            "still stored that you took part: who joins twice sees the others' votes twice, which "
+            "costs them privacy twice"
         )
 
         def forget(source: Source, state: bytes | None) -> bytes | None:

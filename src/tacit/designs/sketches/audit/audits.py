@@ -265,5 +265,5 @@ def audit_plan() -> AuditPlan:
         {"": claim_makers(MECHANISMS)},
         BUGS,
         SAMPLES,
-        next_step="tacit guarantee sketches --epsilon 1  reads what a report promises.",
+        next_step="tacit guarantee sketches --epsilon 1  prints what a report promises.",
     )

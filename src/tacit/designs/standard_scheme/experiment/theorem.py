@@ -307,7 +307,7 @@ def describe_shift(data: dict[str, Any]) -> str:
 
 
 def describe_disclosure(data: dict[str, Any]) -> str:
-    """State the lower bound on the risk if two gaps are not distinguished, at the last radius."""
+    """State the least risk at the largest radius, if a disclosure leaves open which gap is true."""
     longest = data["coarse_disclosure"]["risks"][-1]
     return (
         f"two gaps not distinguished: at least {longest['risk_at_least']:,.0f} for |x| <= "

@@ -97,10 +97,9 @@ def bin_labels(edges: Edges) -> tuple[str, ...]:
 
 
 def edge_text(edge: float) -> str:
-    """Write an edge with as few digits as spell it exactly, and with at most 6 if that many do.
+    """Write an edge with as few digits as possible, so that the text is exactly this number.
 
-    The label is all that a device knows of a bin, so it must spell the edge at which people are cut
-    in training.
+    The label is all that a device knows of a bin, so its edge must be the one that training uses.
     """
     short = f"{edge:g}"
     return short if float(short) == edge else repr(float(edge)).removesuffix(".0")

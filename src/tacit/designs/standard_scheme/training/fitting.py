@@ -207,7 +207,7 @@ def refuse_few_showable(fitted: Fitted, people: ConsentingPeople) -> None:
 
     Args:
         fitted: The fit.
-        people: The people that it learned from, of whom the error names the rarest value.
+        people: The people that it learned from; the error names the rarest of their values.
     """
     enough = fitted.n_rated_enough
     if enough is None or fitted.n_showable >= LEAST_SHOWABLE_SHARE * enough:
@@ -216,7 +216,7 @@ def refuse_few_showable(fitted: Fitted, people: ConsentingPeople) -> None:
     listed = ", ".join(f"{name} has {number} values" for name, number in n_values.items())
     raise ConfigError(
         f"Devices could show {fitted.n_showable:,} of the {enough:,} items with {FEWEST} raters "
-        f"or more: {listed}, and an item is shown only if people with every value rate it. Merge "
+        f"or more: {listed}, and an item is shown only if people of each value rate it. Merge "
         "values into a few, and cut numbers at edges such as edges={'age': (25, 45)} "
         f"(--edges age=25,45). {describe_rarest_value(people)}"
     )

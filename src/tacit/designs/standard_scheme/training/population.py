@@ -67,7 +67,7 @@ def simulate_epochs(
     n_levels: int,
     source: Source,
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Simulate the last releases of people whose devices send in several epochs.
+    """Simulate what people have released after several epochs: all items shown in any of them.
 
     An item is decided in the first of these epochs that is not before the epoch in which it was
     rated; with selection, the tables of the epoch must also have a chance above 0 to show it. After
@@ -76,8 +76,8 @@ def simulate_epochs(
     Args:
         levels: As for `simulate_release`.
         labels: As for `simulate_release`.
-        tables_of_epoch: For the label of each epoch in which devices send, the tables by which they
-            decide items.
+        tables_of_epoch: The tables by which devices decide items, for the label of each epoch in
+            which they send.
         epoch_of_rating: (ratings,) label of the epoch in which each entry of `levels` was rated.
         rule: As for `simulate_release`.
         n_levels: As for `simulate_release`.

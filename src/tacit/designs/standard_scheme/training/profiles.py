@@ -164,8 +164,8 @@ def factorize_beside(
         ratings: (people, items) CSR of centred levels, or of stars minus offsets (published).
         features: (items, d) explicit features, the first columns of the profiles; d may be 0.
         factors: Number of latent factors of an item.
-        penalty: Penalty of weights and of factors, in the unit of the ratings. The unit of weights
-            and of factors is the square root of it.
+        penalty: Ridge penalty of weights and of factors. If all ratings are multiplied by c, the
+            same fit needs c times the penalty; weights and factors are then sqrt(c) times as large.
         sweeps: Number of rounds, 1 or more.
         per_rating: Whether the penalty is multiplied by the number of a person's or item's ratings.
         seed: Seed of the factors with which the first sweep starts.
