@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tacit.cli.app import main
+from tacit.errors import ConfigError
 from tacit.ledger import Cap, LedgerFailed, LedgerRefused, LedgerUnavailable, open_ledger
 from tacit.ledger.addresses import shares_device
 from tacit.ledger.chain import Head
@@ -18,6 +19,13 @@ from tacit.ledger.heads import FileHead
 from tests.support.ledger_requests import FILMS, ask, refused
 
 MEMORY = Path("/dev/shm")
+
+
+@pytest.fixture(autouse=True)
+def no_server_in_the_environment(monkeypatch):
+    """Unset the variables from which libpq takes what an address does not name."""
+    for name in ("PGHOST", "PGHOSTADDR", "PGPORT"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(params=["file", "postgres"])
@@ -158,6 +166,73 @@ def test_names_of_this_machine_are_one_server(host):
     assert not shares_device(store, f"postgresql://{host}/second?port=5433")
     assert shares_device(f"{store}?port=5433", f"postgresql://{host}/second?port=5433")
     assert not shares_device(store, f"postgresql://{host}/second?host=elsewhere.example")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://one:7/second",
+        "postgresql:///second?host=one:7",
+        "postgresql://two:8/second?host=ONE:7",
+        "postgresql:///second?host=one&port=7",
+        "postgresql:///second?host=two,one&port=8,7",
+        "postgresql:///second?host=two:8&host=one:7",
+        "postgresql://two,one:7/second",
+        "postgresql:///second?host=two,one&port=,7",
+    ],
+)
+def test_every_way_to_name_a_server_is_compared(address):
+    """libpq and SQLAlchemy accept several hosts and ports; any server in both addresses counts."""
+    assert shares_device("postgresql://one:7/store", address)
+    assert shares_device("postgresql:///store?host=three,one&port=9,7", address)
+    assert not shares_device("postgresql://one/store", address)
+    assert not shares_device("postgresql://one:8/store", address)
+    assert not shares_device("postgresql:///store?host=three,one&port=7,9", address)
+
+
+def test_hosts_without_ports_have_the_usual_one():
+    """The port before the question mark is not that of several hosts after it."""
+    address = "postgresql://other:7/second?host=one,two"
+    assert shares_device("postgresql://two:5432/store", address)
+    assert not shares_device("postgresql://two:7/store", address)
+
+
+def test_a_numeric_address_counts_before_the_hosts_name():
+    """libpq connects to `hostaddr`; the host's name is then only what a certificate has to name."""
+    address = "postgresql://one/second?hostaddr=192.0.2.7"
+    assert shares_device("postgresql://192.0.2.7/store", address)
+    assert shares_device("postgresql://two/store?hostaddr=192.0.2.8,192.0.2.7", address)
+    assert not shares_device("postgresql://one/store?hostaddr=192.0.2.8", address)
+    assert shares_device("postgresql:///store", "postgresql://one/second?hostaddr=127.0.0.2")
+    assert shares_device("postgresql://[2001:db8::1]/a", "postgresql://[2001:db8:0:0::1]/b")
+
+
+def test_the_environment_names_what_an_address_leaves_out(monkeypatch):
+    """libpq reads PGHOST, PGHOSTADDR and PGPORT for what no address names."""
+    monkeypatch.setenv("PGHOST", "one")
+    monkeypatch.setenv("PGPORT", "7")
+    assert shares_device("postgresql:///store", "postgresql://one:7/second")
+    assert not shares_device("postgresql:///store", "postgresql://localhost:7/second")
+    assert not shares_device("postgresql:///store", "postgresql://one:5432/second")
+    monkeypatch.setenv("PGHOSTADDR", "192.0.2.7")
+    assert shares_device("postgresql://two/store", "postgresql://192.0.2.7/second")
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["host=a,b&port=1,2,3", "host=a:1&host=b:2&port=3", "port=seven", "host=a:1:2&host=b:3:4"],
+)
+def test_hosts_and_ports_that_do_not_fit_are_refused(query, tmp_path):
+    """A sentence says so, without the password, wherever such an address is used."""
+    address = f"postgresql://user:c4n4ry@one/db?{query}"
+    for use in (
+        lambda: open_ledger(address, second=tmp_path / "head"),
+        lambda: open_ledger(tmp_path / "a.db", second=address),
+        lambda: shares_device("postgresql://one/store", address),
+    ):
+        with pytest.raises(ConfigError, match="hosts and ports") as refusal:
+            use()
+        assert "c4n4ry" not in str(refusal.value)
 
 
 def test_a_second_place_is_found_after_a_power_cut(tmp_path, monkeypatch):

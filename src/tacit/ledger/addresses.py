@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
@@ -16,9 +19,10 @@ SHARED_DEVICE_WARNING = (
     "--second postgresql://HOST/DATABASE."
 )
 """A warning's text, which follows the word "Warning: "."""
-# Hosts of a URL that are this machine, and the port of a URL that names none.
-_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
-_POSTGRESQL_PORT = 5432
+_POSTGRESQL_PORT = "5432"
+"""Port of an address that names none."""
+_POSTGRESQL_DRIVER = "postgresql+psycopg"
+"""SQLAlchemy's name of the driver with which all connections to PostgreSQL are made."""
 
 
 def parse_address(where: str | Path) -> tuple[URL, Path | None]:
@@ -35,7 +39,8 @@ def parse_address(where: str | Path) -> tuple[URL, Path | None]:
 
     Raises:
         ConfigError: `where` is neither a path nor an address of SQLite or PostgreSQL, or it is a
-            SQLite address that names no file.
+            SQLite address that names no file, or one of PostgreSQL whose hosts and ports do not
+            fit together.
     """
     if isinstance(where, Path) or "://" not in where:
         return make_url("sqlite://"), Path(where)
@@ -53,6 +58,14 @@ def parse_address(where: str | Path) -> tuple[URL, Path | None]:
             "The address of a ledger, or of its second place, is the path of a file, "
             "sqlite:///PATH, or postgresql://HOST/DATABASE."
         )
+    try:
+        _connection_options(url)
+    except (ArgumentError, ValueError):  # the latter for a host with two colons
+        raise ConfigError(
+            "The hosts and ports in the address of a ledger, or of its second place, do not fit "
+            "together. Name one host and one port, or as many ports as hosts, such as "
+            "postgresql:///DATABASE?host=one,two&port=5432,5433."
+        ) from None
     return url, None
 
 
@@ -76,6 +89,13 @@ def shares_device(where: str | Path, second: str | Path | None) -> bool:
         where: Address of the ledger.
         second: Address of the second place. None is the default: a file beside the ledger's file.
             A ledger in PostgreSQL has no default, and the answer is False.
+
+    Returns:
+        Whether they are. If an address of PostgreSQL names several servers, of which a connection
+        takes any, one that both addresses name is enough.
+
+    Raises:
+        ConfigError: An address cannot be read, as in `parse_address`.
     """
     url, path = parse_address(where)
     if second is None:
@@ -84,7 +104,7 @@ def shares_device(where: str | Path, second: str | Path | None) -> bool:
     if path is not None and second_path is not None:
         return _device_of(path) == _device_of(second_path)
     if path is None and second_path is None:
-        return _server_of(url) == _server_of(second_url)
+        return not _servers_of(url).isdisjoint(_servers_of(second_url))
     return False
 
 
@@ -96,16 +116,62 @@ def _device_of(path: Path) -> int:
     return existing.stat().st_dev
 
 
-def _server_of(url: URL) -> tuple[str, str]:
-    """Return the host in lower case and the port of a PostgreSQL server.
+def _connection_options(url: URL) -> dict[str, Any]:
+    """Return the options with which psycopg connects to a PostgreSQL address.
 
-    The host is "" for this machine: if the URL names no host, `localhost`, a loopback address, or
-    a folder of Unix sockets, which begins with a slash. This machine's name in a network is not
-    recognised. Host and port after the question mark count before those in front of it, as they do
-    for a connection.
+    Raises:
+        ArgumentError or ValueError: Its hosts and ports do not fit together.
     """
-    host = str(url.query.get("host") or url.host or "").lower()
-    if host in _THIS_MACHINE or host.startswith("/"):
-        host = ""
-    port = url.query.get("port") or url.port or _POSTGRESQL_PORT
-    return host, str(port)
+    dialect = url.set(drivername=_POSTGRESQL_DRIVER).get_dialect()()
+    _, options = dialect.create_connect_args(url)
+    return options
+
+
+def _servers_of(url: URL) -> set[tuple[str, str]]:
+    """Return the host, as `_normalize_host` gives it, and the port of each server of an address.
+
+    They are read as a connection reads them: hosts after the question mark count before the one in
+    front of it, a numeric address (`hostaddr`) before its host's name, and what the URL does not
+    name is taken from PGHOST, PGHOSTADDR and PGPORT. libpq's service files are not read.
+    """
+    options = _connection_options(url)
+
+    def split_option(name: str) -> list[str]:
+        """Return the entries of an option, which are separated by commas; [""] if it is unset."""
+        value = options.get(name, os.environ.get(f"PG{name.upper()}", ""))
+        return str(value).split(",")
+
+    hosts = split_option("host")
+    numeric_addresses = split_option("hostaddr")
+    ports = split_option("port")
+    count = max(len(hosts), len(numeric_addresses))
+    servers = set()
+    for number in range(count):
+        numeric_address = _entry_for(numeric_addresses, number)
+        host = numeric_address or _entry_for(hosts, number)
+        port = _entry_for(ports, number) or _POSTGRESQL_PORT
+        servers.add((_normalize_host(host), port))
+    return servers
+
+
+def _entry_for(entries: list[str], number: int) -> str:
+    """Return the entry of one server; a single entry is that of every server, "" a missing one."""
+    if len(entries) == 1:
+        return entries[0]
+    return entries[number] if number < len(entries) else ""
+
+
+def _normalize_host(host: str) -> str:
+    """Return one text for all ways to write a host.
+
+    It is "" for this machine: for no host, `localhost`, a loopback address, and a Unix socket,
+    whose host begins with a slash or an @. This machine's name in a network is not recognised.
+    """
+    host = host.lower()
+    if host in ("", "localhost") or host.startswith(("/", "@")):
+        return ""
+    try:
+        numeric_address = ip_address(host)
+    except ValueError:
+        return host
+    return "" if numeric_address.is_loopback else str(numeric_address)
