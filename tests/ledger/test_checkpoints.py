@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import random
 import shutil
@@ -433,6 +434,53 @@ def test_the_text_of_a_state_stays(quick):
     again = LogState.from_text(told.text())
     assert again.budgets == opened
     assert again.states == told.states
+
+
+STATE_LINES = (
+    [1, "a", None, 7, "b", 2, 3, 1],
+    [1, "shop", "dataset", "films", "pure", 9, 8, 7, 6, 5, 2, 1],
+    ["a", 6, "c"],
+)
+"""Lines of a state's text: facts about the chain, a budget, and a stored state."""
+
+
+def state_text(number=0, index=0, value=1):
+    """The text of `STATE_LINES`, with `value` in place of one entry of line `number`."""
+    lines = [list(line) for line in STATE_LINES]
+    lines[number][index] = value
+    return "\n".join(map(json.dumps, lines))
+
+
+def test_a_state_with_a_field_of_another_type_is_not_read():
+    """A text without a fault is read; with any field that is an object or true, it is not."""
+    assert LogState.from_text(state_text()).budgets[1].name == "films"
+    fields = [(number, index) for number in (0, 1, 2) for index in range(len(STATE_LINES[number]))]
+    assert len(fields) == 23
+    for number, index in fields:
+        for value in ({}, ["x"], True, 1.5):
+            assert LogState.from_text(state_text(number, index, value)) is None, (number, index)
+
+
+@pytest.mark.parametrize("field", range(1, 5))
+def test_a_state_whose_budget_has_a_number_for_a_text_is_not_read(field):
+    """The tenant, the kind, the name and the unit of a budget are texts."""
+    assert LogState.from_text(state_text(1, field, 5)) is None
+    assert LogState.from_text(state_text(1, field, None)) is None
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_state_with_a_line_of_another_length_is_not_read(number):
+    """What a line lacks is not replaced by the fields of a new budget."""
+    lines = list(STATE_LINES)
+    for line in (lines[number][:-1], [*lines[number], 1]):
+        lines[number] = line
+        assert LogState.from_text("\n".join(map(json.dumps, lines))) is None
+
+
+@pytest.mark.parametrize("count", [-1, 3])
+def test_a_state_with_another_number_of_budgets_is_not_read(count):
+    """The number of budgets is that of their lines."""
+    assert LogState.from_text(state_text(0, 7, count)) is None
 
 
 def test_the_text_follows_every_payment(quick):

@@ -611,6 +611,10 @@ MALFORMED = {
     "an epoch that is a text": [CREATED, ("epoch", {"token": "a", "epoch": "x"})],
     "a budget's number that is a text": [CREATED, ("budget", OPENED | {"number": "x"})],
     "a budget's number that is true": [CREATED, ("budget", OPENED | {"number": True})],
+    "a tenant that is a number": [CREATED, ("budget", OPENED | {"tenant": 5})],
+    "a kind that is nothing": [CREATED, ("budget", OPENED | {"kind": None})],
+    "a budget's name that is a list": [CREATED, ("budget", OPENED | {"name": ["films"]})],
+    "a unit that is an object": [CREATED, ("budget", OPENED | {"unit": {}})],
     "a cap that is a text": [CREATED, ("budget", OPENED | {"cap": "x"})],
     "an operator that is a number": [("created", {"ledger": "a", "operator": 5})],
     "an amount beyond all floats": [

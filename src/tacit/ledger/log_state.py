@@ -145,6 +145,7 @@ class LogState:
     def _open_budget(self, facts: dict[str, Any], row: Any, _previous_hash: str) -> str:
         """Open a budget that is not open yet."""
         number = facts["number"]
+        _check_types([facts["tenant"], facts["kind"], facts["name"], facts["unit"]], str)
         _check_types([number, facts["cap"], facts["delta_cap"]], int)
         _check_types([facts["epoch_cap"]], int, NoneType)
         if number in self.budgets:
@@ -227,11 +228,14 @@ class LogState:
         try:
             first_line, *lines = map(json.loads, text.split("\n"))
             version, ledger, operator, sequence, digest, epoch, releases, count = first_line
-            budgets = {number: BudgetState(*facts) for number, *facts in lines[:count]}
-            states = {name: (number, state_hash) for name, number, state_hash in lines[count:]}
+            _check_types([version, sequence, epoch, releases, count], int)
+            _check_types([ledger, digest], str)
+            _check_types([operator], str, NoneType)
+            if version != _FORMAT or not 0 <= count <= len(lines):
+                return None
+            budgets = dict(map(_parse_budget, lines[:count]))
+            states = dict(map(_parse_state, lines[count:]))
         except (TypeError, ValueError, RecursionError):
-            return None
-        if version != _FORMAT:
             return None
         return cls(
             ledger=ledger,
@@ -255,6 +259,45 @@ _STEPS = {
     CHECKPOINT: LogState._check_state,
 }
 """For each kind of entry, the method that adds its effect."""
+
+
+def _parse_budget(line: list[Any]) -> tuple[int, BudgetState]:
+    """Return a budget's number and the budget, from its line of a state's text.
+
+    Raises:
+        TypeError or ValueError: A field is missing, too many, or of another type.
+    """
+    number, tenant, kind, name, unit, cap, delta_cap, epoch_cap, *paid = line
+    spent, delta_spent, epoch, epoch_spent = paid
+    _check_types([tenant, kind, name, unit], str)
+    _check_types([number, cap, delta_cap, *paid], int)
+    _check_types([epoch_cap], int, NoneType)
+    budget = BudgetState(
+        tenant=tenant,
+        kind=kind,
+        name=name,
+        unit=unit,
+        cap=cap,
+        delta_cap=delta_cap,
+        epoch_cap=epoch_cap,
+        spent=spent,
+        delta_spent=delta_spent,
+        epoch=epoch,
+        epoch_spent=epoch_spent,
+    )
+    return number, budget
+
+
+def _parse_state(line: list[Any]) -> tuple[str, tuple[int, str]]:
+    """Return a stored state's name, and its entry's number and SHA-256, from its line of the text.
+
+    Raises:
+        TypeError or ValueError: A field is missing, too many, or of another type.
+    """
+    name, number, digest = line
+    _check_types([name, digest], str)
+    _check_types([number], int)
+    return name, (number, digest)
 
 
 def _check_types(values: Iterable[Any], *types: type) -> None:
