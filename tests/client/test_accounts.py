@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tacit.client import FileAccount
+from tacit.client import Account, FileAccount
 from tacit.errors import DataError, OutputError
 
 
@@ -39,6 +40,67 @@ def test_what_was_spoken_is_on_disk(path):
     assert (again.last_letter_epoch, again.secret, again.created) == (7, account.secret, 1000)
 
 
+def test_an_earlier_epoch_lowers_nothing(path):
+    """A program that read the account before another one sent a letter keeps the later epoch."""
+    early = FileAccount(path, now=1000)
+    FileAccount(path).store_letter_epoch(7)
+    early.store_letter_epoch(5)
+    assert FileAccount(path).last_letter_epoch == 7
+    assert early.last_letter_epoch == early.read_letter_epoch() == 7
+    early.store_letter_epoch(8)
+    assert FileAccount(path).last_letter_epoch == 8
+
+
+def test_the_epoch_of_another_program_is_read(path):
+    """A program that goes on knows of the letters of others."""
+    early = FileAccount(path, now=1000)
+    FileAccount(path).store_letter_epoch(7)
+    assert early.read_letter_epoch() == 7
+
+
+def test_an_account_in_no_file_keeps_the_later_epoch():
+    """Of two epochs the later one stays, whichever is stored last."""
+    account = Account(bytes(32))
+    account.store_letter_epoch(7)
+    account.store_letter_epoch(5)
+    assert account.read_letter_epoch() == account.last_letter_epoch == 7
+
+
+def test_programs_that_store_at_once_keep_the_latest_epoch(path):
+    """Whatever the order in which eight programs store their epochs, the latest is kept."""
+    FileAccount(path, now=1000)
+    accounts = [FileAccount(path) for _ in range(8)]
+
+    def store_all(number):
+        for epoch in range(number, 80, 8):
+            accounts[number].store_letter_epoch(epoch)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(store_all, range(8)))
+    assert FileAccount(path).last_letter_epoch == 79
+
+
+def test_another_account_in_the_file_is_not_replaced(path):
+    """A file that was exchanged while a program runs keeps its secret, and the program is told."""
+    early = FileAccount(path, now=1000)
+    path.unlink()
+    other = FileAccount(path, now=2000)
+    for use in (early.read_letter_epoch, lambda: early.store_letter_epoch(7)):
+        with pytest.raises(DataError, match="another account than before"):
+            use()
+    assert FileAccount(path).secret == other.secret
+
+
+def test_a_file_that_is_gone_is_written_again(path):
+    """The secret is not lost while a program that has read it goes on sending."""
+    account = FileAccount(path, now=1000)
+    path.unlink()
+    assert account.read_letter_epoch() == -1
+    account.store_letter_epoch(7)
+    again = FileAccount(path)
+    assert (again.secret, again.last_letter_epoch) == (account.secret, 7)
+
+
 def test_only_the_owner_reads(path):
     """The file is made, and replaced, for its owner alone, whatever the account's habits are."""
     before = os.umask(0)
@@ -47,6 +109,7 @@ def test_only_the_owner_reads(path):
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.with_name("account.lock").stat().st_mode) == 0o600
 
 
 WHOLE = {"created": 5, "secret": "00" * 32, "spoken": -1, "version": 2}

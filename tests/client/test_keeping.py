@@ -12,7 +12,7 @@ import threading
 
 import pytest
 
-from tacit.client import FileMemory, Memory, MemoryContent, memories
+from tacit.client import FileMemory, Memory, MemoryContent, private_files
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.errors import DataError, OutputError
 
@@ -173,7 +173,7 @@ def test_a_lock_that_the_file_system_refuses_is_said(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(memories.fcntl, "flock", refuse)
+    monkeypatch.setattr(private_files.fcntl, "flock", refuse)
     with (
         pytest.raises(OutputError, match="No locks available"),
         FileMemory(tmp_path / "memory").transaction(),

@@ -6,6 +6,7 @@ import copy
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -239,6 +240,49 @@ def test_programs_that_speak_at_the_same_moment(service, client, tmp_path):
         list(pool.map(speak, range(8)))
     assert len(set(letters(service))) == 1
     assert FileAccount(path).last_letter_epoch == 0
+
+
+class InterruptedMemory(FileMemory):
+    """A memory's file; `interrupt` runs once, when a transaction has stored a letter and ended."""
+
+    interrupt = None
+
+    @contextmanager
+    def transaction(self):
+        with super().transaction() as content:
+            yield content
+        if self.interrupt is not None and content.state is not None and content.state.letter:
+            interrupt, self.interrupt = self.interrupt, None
+            interrupt()
+
+
+def test_a_program_that_sends_in_between(service, client, tmp_path):
+    """A letter that was made before another program's leaves the later epoch in the account."""
+    path = tmp_path / "account"
+    memory = InterruptedMemory(tmp_path / "memory")
+    early = client(memory, FileAccount(path, NOW))
+    early.send_letter("gender", OWN, STARS, NOW)
+    other = client(FileMemory(tmp_path / "memory"), FileAccount(path))
+    memory.interrupt = lambda: other.send_letter("gender", OWN, STARS, NOW + DAY)
+    early.send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
+    assert [letter.epoch for letter in letters(service)] == [1, 0]
+    assert FileAccount(path).last_letter_epoch == 1
+
+
+def test_a_program_that_goes_on_with_an_old_memory(service, client, tmp_path):
+    """It knows the letters that another program sent since it started, and decides nothing anew."""
+    memory, path = FileMemory(tmp_path / "memory"), tmp_path / "account"
+    early = client(memory, FileAccount(path, NOW))
+    early.send_letter("gender", OWN, STARS, NOW)
+    backup = (tmp_path / "memory").read_bytes()
+    other = client(FileMemory(tmp_path / "memory"), FileAccount(path))
+    other.send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
+    (tmp_path / "memory").write_bytes(backup)
+    for now in (NOW + DAY // 2, NOW + DAY):
+        early.send_letter("gender", OWN, STARS, now)
+    first, second = letters(service)
+    assert first.ratings != ()
+    assert (second.epoch, second.ratings) == (1, ())
 
 
 # Lists at home

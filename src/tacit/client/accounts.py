@@ -15,7 +15,12 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tacit.client.private_files import create_file, replace_file, report_file_errors
+from tacit.client.private_files import (
+    create_file,
+    lock_file,
+    replace_file,
+    report_file_errors,
+)
 from tacit.client.strict_json import read_json
 from tacit.designs.sketches.device import new_secret
 from tacit.designs.standard_scheme.messages import LARGEST, is_integer
@@ -56,13 +61,23 @@ class Account:
         self.last_letter_epoch = last_letter_epoch
         self.is_fresh = True
 
+    def read_letter_epoch(self) -> int:
+        """Return the number of the epoch of the last letter; a `FileAccount` reads its file."""
+        return self.last_letter_epoch
+
     def store_letter_epoch(self, epoch: int) -> None:
-        """Store the number of the epoch of the last letter; a `FileAccount` does so durably."""
-        self.last_letter_epoch = epoch
+        """Store the number of the epoch of a letter, unless a later one is stored.
+
+        A `FileAccount` stores it durably.
+        """
+        self.last_letter_epoch = max(self.last_letter_epoch, epoch)
 
 
 class FileAccount(Account):
     """An account in a file that only its owner can read. Without a file, a new account is made.
+
+    Several programs may share the file. They take turns to change it, by a lock on a second file,
+    PATH.lock.
 
     Args:
         path: The file.
@@ -87,15 +102,50 @@ class FileAccount(Account):
         super().__init__(content.secret, content.created, content.last_letter_epoch)
         self.is_fresh = data == new_data
 
-    def store_letter_epoch(self, epoch: int) -> None:
-        """Store the number of the epoch of the last letter in the file, then in this object.
+    def read_letter_epoch(self) -> int:
+        """Return the number of the epoch of the last letter of all programs that share the file.
 
         Raises:
-            OutputError: The file cannot be written.
+            DataError: The file holds no account, or another one.
+            OutputError: The file cannot be read.
         """
+        super().store_letter_epoch(self._stored_epoch())
+        return self.last_letter_epoch
+
+    def store_letter_epoch(self, epoch: int) -> None:
+        """Store the number of the epoch of a letter in the file, then in this object.
+
+        A later epoch is kept: another program may have stored it after this object was made.
+
+        Raises:
+            DataError: The file holds no account, or another one. It is not replaced.
+            OutputError: The file cannot be read or written.
+        """
+        with lock_file(self._path):
+            stored_epoch = self._stored_epoch()
+            latest_epoch = max(stored_epoch, self.last_letter_epoch, epoch)
+            if latest_epoch > stored_epoch:
+                data = _encode_account(self.secret, self.created, latest_epoch)
+                with report_file_errors(self._path):
+                    replace_file(self._path, data)
+        super().store_letter_epoch(latest_epoch)
+
+    def _stored_epoch(self) -> int:
+        """Read the epoch of the last letter from the file; -1 if there is no file any more."""
         with report_file_errors(self._path):
-            replace_file(self._path, _encode_account(self.secret, self.created, epoch))
-        super().store_letter_epoch(epoch)
+            try:
+                data = self._path.read_bytes()
+            except FileNotFoundError:
+                return -1
+        content = _decode_account(data, self._path)
+        if content.secret != self.secret:
+            raise DataError(
+                "holds another account than before",
+                path=self._path,
+                expected="the account with which this program started",
+                fix="Restore it, or start the program again with the account that is there now.",
+            )
+        return content.last_letter_epoch
 
 
 def require_second(name: str, value: Any) -> int:

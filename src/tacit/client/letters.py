@@ -351,7 +351,7 @@ class Letters:
         last letter, ratings that may have been decided since then are not decided again.
         """
         # None says to `open_state` that another memory may exist.
-        last_letter_epoch = None if content.is_lost else self._account.last_letter_epoch
+        last_letter_epoch = None if content.is_lost else self._account.read_letter_epoch()
         if content.state is None and last_letter_epoch == -1:
             return State(created=self._account.created or now)
         return open_state(content.state, last_letter_epoch, history, now, disclosure.epoch_length)
@@ -399,8 +399,7 @@ class Letters:
         release = Release.decode(letter)
         with self._memory.transaction() as content:  # other programs of this account wait
             self._check_account(content)
-            if self._account.last_letter_epoch < release.epoch:
-                self._account.store_letter_epoch(release.epoch)
+            self._account.store_letter_epoch(release.epoch)
         try:
             answer = self._service.post(f"/api/disclosures/{quote_name(name)}/letters", letter)
         except ServiceError as error:

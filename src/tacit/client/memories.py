@@ -8,7 +8,6 @@ decisions may be stored in another memory, and a second decision about a rating 
 from __future__ import annotations
 
 import copy
-import fcntl
 import json
 import os
 import threading
@@ -18,12 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tacit.client.private_files import (
-    OPEN_FLAGS,
-    OWNER_ONLY,
-    replace_file,
-    report_file_errors,
-)
+from tacit.client.private_files import lock_file, replace_file, report_file_errors
 from tacit.client.strict_json import read_json
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import is_integer
@@ -111,12 +105,8 @@ class FileMemory(Memory):
             DataError: The file is not as this program writes it.
             OutputError: The file cannot be read or written.
         """
-        with report_file_errors(self._path):
-            lock_path = self._path.with_name(self._path.name + ".lock")
-            lock = os.open(lock_path, OPEN_FLAGS, OWNER_ONLY)
-        try:
+        with lock_file(self._path):
             with report_file_errors(self._path):
-                fcntl.flock(lock, fcntl.LOCK_EX)
                 old_data = self._read()
             content = _decode_memory(old_data, self._path)
             yield content
@@ -124,8 +114,6 @@ class FileMemory(Memory):
             if new_data != old_data:
                 with report_file_errors(self._path):
                     replace_file(self._path, new_data)
-        finally:
-            os.close(lock)
 
     def _read(self) -> bytes:
         """Return the content of the file; if there is no file, the content of a new memory."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import threading
 from collections.abc import Iterator
@@ -26,6 +27,25 @@ def report_file_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(f"{path}: cannot be read or written: {error.strerror}.") from None
+
+
+@contextmanager
+def lock_file(path: Path) -> Iterator[None]:
+    """Run the block while no other program or thread runs such a block for the same file.
+
+    The lock is on a second file, PATH.lock, because the file itself is replaced.
+
+    Raises:
+        OutputError: The second file cannot be opened.
+    """
+    with report_file_errors(path):
+        lock = os.open(path.with_name(path.name + ".lock"), OPEN_FLAGS, OWNER_ONLY)
+    try:
+        with report_file_errors(path):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def create_file(path: Path, data: bytes) -> None:
