@@ -45,6 +45,22 @@ class Life {
     return this;
   }
 
+  /**
+   * Send the two letters of the first day. In between all ratings are deleted, the memory from before
+   * the first letter is restored, and two items are rated, one of them again.
+   */
+  async beginWithOldMemory(): Promise<this> {
+    await this.person.begin();
+    await this.speak(BEGIN + 1800);
+    expect(this.shownItems()).toEqual([...this.history.keys()]);
+    this.history.clear();
+    await this.open(this.copies[0], BEGIN + 3600);
+    this.history.set(0, 5).set(4, 5);
+    await this.speak(BEGIN + DAY);
+    expect(this.last?.epoch).toBe(1);
+    return this;
+  }
+
   /** Live one week in which these things happen; then the letter is due. */
   async turn(...happenings: Happening[]): Promise<void> {
     this.week += 1;
@@ -156,6 +172,11 @@ test.each(["restore", "lose"] as const)(
     expect(life.shownItems()).toEqual([]);
   },
 );
+
+test("an old memory decides nothing on the first day, not even what was deleted since", async () => {
+  const life = await new Life([0, 1]).beginWithOldMemory();
+  expect(life.shownItems()).toEqual([]);
+});
 
 test("a merged rating does not keep a shown item in the letters", async () => {
   const life = await new Life([0, 1, 2]).begin();

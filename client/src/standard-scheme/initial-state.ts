@@ -80,7 +80,8 @@ export function forgottenState(state: State, rated: Iterable<ItemId>, now: numbe
 
 /**
  * Freeze every item that an older copy of the memory has no record of, as if the memory were lost.
- * Letters that were sent after it was copied may have shown an item.
+ * Letters that were sent after it was copied may have shown an item. What the owner deleted since is
+ * not known, so nothing else is decided either (`State.mayDecide`).
  */
 function freezeUnrecorded(
   state: State,

@@ -55,7 +55,10 @@ export interface StateFields {
   readonly epochLength?: number;
   /** Whether no item is decided any more, since another memory of this account exists. */
   readonly closed?: boolean;
-  /** Whether a letter showed an item, or may have; then items are decided on the first day only. */
+  /**
+   * Whether a letter showed an item, or may have; then items are decided on the first day only, and
+   * not even then after an older copy of the memory was restored.
+   */
   readonly showed?: boolean;
   /**
    * Ids of ratings that are ignored, because their item was merged with a shown one: no letter
@@ -108,10 +111,14 @@ export class State {
    * Say whether the account decides items in the epoch with this label.
    *
    * It does on its first day, and later until a letter shows an item. After that, letters show nothing
-   * new, whatever is deleted, renamed or lost. So they never reveal in which order items were rated.
+   * new, whatever is deleted, renamed or lost. So they never reveal in which order items were rated. A
+   * memory whose letter is lost decides nothing on the first day either: what that letter decided, and
+   * the owner deleted since, would be decided again.
    */
   mayDecide(epoch: number): boolean {
-    return epoch <= LAST_EPOCH_OF_FIRST_DAY || !this.showed;
+    const isLetterLost = this.letter === null && this.lastLetterEpoch >= 0;
+    const isFirstDay = epoch <= LAST_EPOCH_OF_FIRST_DAY;
+    return !this.showed || (isFirstDay && !isLetterLost);
   }
 
   /** Rename items by the aliases of the last disclosure that was followed. */

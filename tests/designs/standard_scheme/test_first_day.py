@@ -186,6 +186,34 @@ def test_after_a_lost_memory_nothing_is_decided(event):
     assert Release.decode(life.letters[-1]).ratings == ()
 
 
+@pytest.mark.parametrize("first_stars", [{0: 3.0, 1: 3.0}, {}], ids=["after ratings", "after none"])
+def test_an_old_memory_decides_nothing_on_the_first_day(first_stars):
+    """An item that was decided and deleted is unknown to the copy, and is not decided again."""
+    life = Life(first_stars)
+    life.copies.append(life.state.encode())
+    life.speak(CREATED + FIRST_END)
+    assert len(Release.decode(life.letters[-1]).ratings) == len(first_stars)
+    life.history.clear()
+    life.open(life.copies[0], CREATED + 2 * FIRST_END)
+    life.history.update({0: 5.0, 4: 5.0})
+    life.entered.update(dict.fromkeys((0, 4), CREATED + 3 * FIRST_END))
+    life.speak(CREATED + DAY)
+    last = Release.decode(life.letters[-1])
+    assert (last.epoch, last.ratings) == (1, ())
+    assert life.state.records == {}
+
+
+def test_a_memory_that_is_current_decides_on_the_whole_first_day():
+    """Opened again between the two letters of the first day, it decides what was rated since."""
+    life = Life((0,))
+    life.speak(CREATED + FIRST_END)
+    life.open(life.copies[-1], CREATED + 2 * FIRST_END)
+    life.history[4] = 5.0
+    life.entered[4] = CREATED + 3 * FIRST_END
+    life.speak(CREATED + DAY)
+    assert [item for item, _ in Release.decode(life.letters[-1]).ratings] == [0, 4]
+
+
 def test_a_merged_rating_does_not_keep_a_shown_item():
     """A later rating is merged with a shown item; that one is deleted, and it goes."""
     life = Life((0, 1, 2))

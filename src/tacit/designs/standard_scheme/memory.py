@@ -72,8 +72,8 @@ class State(Message):
     closed: bool = False
     """Whether nothing is decided any more, because another memory of this account exists."""
     showed: bool = False
-    """Whether a letter showed an item, or may have: then items are decided on the first day only.
-    """
+    """Whether a letter showed an item, or may have: then items are decided on the first day only,
+    and not even then after an older copy of the memory was restored."""
     merged: set[ItemId] = field(default_factory=set)
     """Ids of ratings that are ignored, because their item was merged with a shown one. No letter
     reveals whether they exist."""
@@ -109,9 +109,12 @@ class State(Message):
 
         It does on its first day, and later until a letter has shown an item. After that letters
         show no new item, whatever is deleted, renamed or lost, so that they never reveal in which
-        order items were rated.
+        order items were rated. A memory whose letter is lost decides nothing on the first day
+        either: what that letter decided, and the owner deleted since, would be decided again.
         """
-        return epoch <= LAST_EPOCH_OF_FIRST_DAY or not self.showed
+        is_letter_lost = self.letter is None and self.spoken >= 0
+        is_first_day = epoch <= LAST_EPOCH_OF_FIRST_DAY
+        return not self.showed or (is_first_day and not is_letter_lost)
 
     def translate_ids(self, items: Iterable[ItemId]) -> set[ItemId]:
         """Replace old item ids by the new ones of `aliases`."""
@@ -260,7 +263,8 @@ def restore_old_copy(
 ) -> None:
     """Continue from an older copy of the memory: rated items without a record in it are frozen.
 
-    They may have been decided, and letters may have shown items, after the copy was made.
+    They may have been decided, and letters may have shown items, after the copy was made. What the
+    owner deleted since is not known, so nothing else is decided either (`State.may_decide`).
 
     Args:
         state: The older copy, which is changed.
