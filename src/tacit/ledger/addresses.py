@@ -124,7 +124,7 @@ def _connection_options(url: URL) -> dict[str, Any]:
     """
     dialect = url.set(drivername=_POSTGRESQL_DRIVER).get_dialect()()
     _, options = dialect.create_connect_args(url)
-    return options
+    return dict(options)
 
 
 def _servers_of(url: URL) -> set[tuple[str, str]]:
