@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import operator
+import os
+import time
+from concurrent.futures import BrokenExecutor
 
 import numpy as np
 import pytest
@@ -35,6 +38,49 @@ def test_pool_serves_several_runs(workers):
     with Runner(2, workers=workers) as runner:
         for function, expected in ((operator.add, [3, 4]), (operator.mul, [2, 4])):
             assert runner.run(function, [(1,), (2,)], lambda done: None) == expected
+
+
+def wait_and_name_process(context, number):
+    """Return this process's number after a while, so that other processes get tasks as well."""
+    time.sleep(context)
+    return os.getpid()
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_the_calling_process_is_one_of_the_workers(workers):
+    """It runs tasks while the others do; together they are as many as was asked for."""
+    with Runner(0.05, workers=workers) as runner:
+        runner.run(operator.add, [(n,) for n in range(8)], lambda done: None)  # all have started
+        processes = set(
+            runner.run(wait_and_name_process, [(n,) for n in range(20)], lambda done: None)
+        )
+    assert os.getpid() in processes
+    assert len(processes) == workers
+
+
+def end_process(context, number):
+    """End another process than the calling one; in the calling one, do nothing."""
+    if os.getpid() != context:
+        os._exit(1)
+
+
+def test_a_process_that_ends_ends_the_run():
+    """The run neither waits for its task for ever nor goes on without it."""
+    with Runner(os.getpid(), workers=2) as runner, pytest.raises(BrokenExecutor):
+        runner.run(end_process, [(n,) for n in range(50)], lambda done: time.sleep(0.1))
+
+
+def test_nothing_is_begun_after_an_error(tmp_path):
+    """Tasks that wait are left out when one has failed."""
+    with Runner(tmp_path, workers=2) as runner, pytest.raises(FileExistsError):
+        runner.run(make_folder, [(str(n // 2),) for n in range(200)], lambda done: None)
+    assert len([*tmp_path.iterdir()]) < 100
+
+
+def make_folder(context, name):
+    """Make a folder; its second making fails."""
+    time.sleep(0.01)
+    (context / name).mkdir()
 
 
 def test_nothing_to_do():

@@ -6,10 +6,13 @@ import hashlib
 import json
 import multiprocessing
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from tacit.atomic_writes import check_writable
@@ -34,15 +37,16 @@ def cores() -> int:
 class Runner:
     """Runs the tasks of one experiment in several processes, each with one thread.
 
-    Several threads would not help: the matrices of most tasks are too small. Use a runner as a
-    context manager, so that its processes are started and ended.
+    The calling process is one of them: it has the context and most imports already. Several threads
+    would not help: the matrices of most tasks are too small. Use a runner as a context manager, so
+    that its other processes are started and ended.
 
-    A task is a call `function(context, *arguments)`. The context is sent to each process once. The
-    function must be importable by its name.
+    A task is a call `function(context, *arguments)`. The context is sent to each other process
+    once. The function must be importable by its name.
 
     Args:
         context: First argument of every task.
-        workers: Number of processes; 0 for all cores. With 1, tasks run in the calling process.
+        workers: Number of processes, the calling one included; 0: one for each core.
         resume: File with results of finished tasks, which are not run again; further results are
             added. Results must then be JSON. None: no file is read or written.
         identity: Text of all that results depend on apart from the arguments, such as a digest of
@@ -70,7 +74,7 @@ class Runner:
             # Fresh interpreters: a forked child would inherit locks of compiled code that a thread
             # of the parent holds, and could wait for them for ever.
             self._executor = ProcessPoolExecutor(
-                self._workers,
+                self._workers - 1,
                 mp_context=multiprocessing.get_context("spawn"),
                 initializer=_set_context,
                 initargs=(self._context,),
@@ -124,21 +128,60 @@ class Runner:
     def _run_missing(
         self, function: Callable[..., T], arguments: Sequence[tuple[Any, ...]], numbers: list[int]
     ) -> Iterator[tuple[int, T]]:
-        """Run the tasks of these numbers; yield each one's number and result when it ends."""
-        if self._executor is None:
-            from threadpoolctl import threadpool_limits
+        """Run the tasks of these numbers; yield each one's number and result when it ends.
 
-            for number in numbers:
-                with threadpool_limits(1):
-                    result = function(self._context, *arguments[number])
-                yield number, result
-            return
-        number_by_future = {}
-        for number in numbers:
-            future = self._executor.submit(_apply, function, arguments[number])
-            number_by_future[future] = number
-        for future in as_completed(number_by_future):
-            yield number_by_future[future], future.result()
+        Each other process gets its next task when it has finished one; in between, this process
+        runs tasks, too.
+        """
+        waiting = deque(numbers)
+        finished: SimpleQueue[tuple[int, Future[T]]] = SimpleQueue()  # tasks of other processes
+
+        def start_next(executor: ProcessPoolExecutor) -> None:
+            """Give another process the next task, if one is waiting."""
+            number = _take_first(waiting)
+            if number is None:
+                return
+            try:
+                future = executor.submit(_apply, function, arguments[number])
+            except RuntimeError as error:  # a process has ended
+                future = Future()
+                future.set_exception(error)
+            future.add_done_callback(partial(finish, executor, number))
+
+        def finish(executor: ProcessPoolExecutor, number: int, future: Future[T]) -> None:
+            """Hand over a task of another process, and give it the next one."""
+            finished.put((number, future))
+            if not future.cancelled() and future.exception() is None:
+                start_next(executor)
+
+        if self._executor is not None:
+            for _ in range(self._workers - 1):
+                start_next(self._executor)
+        try:
+            for _ in numbers:
+                own_number = _take_first(waiting) if finished.empty() else None
+                if own_number is not None:
+                    yield own_number, self._run_here(function, arguments[own_number])
+                else:
+                    number, future = finished.get()
+                    yield number, future.result()
+        finally:
+            waiting.clear()  # after an error nothing more is begun
+
+    def _run_here(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        """Run a task in this process, with one thread."""
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1):
+            return function(self._context, *arguments)
+
+
+def _take_first(numbers: deque[int]) -> int | None:
+    """Remove and return the first number; None if there is none. Threads may call it at once."""
+    try:
+        return numbers.popleft()
+    except IndexError:
+        return None
 
 
 _LINE_START = '{"key": "'
