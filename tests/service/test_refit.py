@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import re
 import shlex
 import shutil
+import subprocess
 import time
 import urllib.request
 from pathlib import Path
@@ -88,7 +90,7 @@ def test_init_prints_the_three_commands_that_follow(data, tmp_path, capsys):
     assert "fits = 365" in (folder / "refit.toml").read_text()
 
 
-def test_units_name_folders_as_systemd_and_cron_read_them(tmp_path, monkeypatch):
+def test_units_name_folders_as_systemd_reads_them(tmp_path, monkeypatch):
     """%, $, quotes and blanks of a path stay what they are."""
     monkeypatch.setattr("shutil.which", lambda _: "/opt/tacit")
     place = Path('/srv/100%/my "$shop" \\ too')
@@ -98,10 +100,96 @@ def test_units_name_folders_as_systemd_and_cron_read_them(tmp_path, monkeypatch)
     assert f"ExecStart=/opt/tacit serve {quoted}\n" in (units / "shop.service").read_text()
     refit = (units / "shop-refit.service").read_text()
     assert f"ExecStart=/opt/tacit refit {quoted} /srv/r.csv\n" in refit
-    line = (units / "crontab").read_text()
-    assert line.count("%") == line.count("\\%") == 1
-    words = shlex.split(line.replace("\\%", "%"))  # cron removes this backslash
-    assert words[-3:] == ["refit", str(place), "/srv/r.csv"]
+
+
+def read_as_systemd(line):
+    """The words of a command line, without what systemd doubles: %, and $ after the program."""
+    # Within double quotes, shlex reads \\ and \" as systemd does: the second character stays.
+    program, *words = shlex.split(line)
+    return [program.replace("%%", "%"), *(w.replace("%%", "%").replace("$$", "$") for w in words)]
+
+
+def read_as_cron(line):
+    """What Vixie's cron and cronie pass to the shell: up to a bare %; for \\% %, for \\\\ \\."""
+    command = line.split(" ", 5)[5]
+    passed = re.match(r"(?s)(?:\\.|[^%\\])*", command).group()
+    return re.sub(r"(?s)\\([%\\])|\\(.)", lambda m: m[1] or m.group(), passed)
+
+
+def read_as_it_is(line):
+    """The command, from a cron that leaves % and backslashes to the shell, as Busybox's does."""
+    return line.split(" ", 5)[5]
+
+
+NAMES = (
+    "a b",
+    "it's",
+    'a "b"',
+    "100%",
+    "%h",
+    "$HOME",
+    "${HOME}",
+    "\\",
+    "a\\%b",
+    "a\\\\b\\n",
+    "é; #x",
+    "\t",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_unit_has_one_word_for_each_path(name, tmp_path, monkeypatch):
+    """The service's folder and the ratings; also if the program's own path needs quotes."""
+    monkeypatch.setattr("shutil.which", lambda _: f"/opt/{name}/tacit")
+    write_units(tmp_path, "shop", "day", Path(f"/r/{name}"), service_folder=Path(f"/s/{name}"))
+    unit = (tmp_path / "systemd" / "shop-refit.service").read_text()
+    (line,) = re.findall("ExecStart=(.*)\n", unit)
+    assert read_as_systemd(line) == [f"/opt/{name}/tacit", "refit", f"/s/{name}", f"/r/{name}"]
+
+
+@pytest.mark.parametrize("read", [read_as_cron, read_as_it_is])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cron_line_passes_paths_as_they_are(name, read, tmp_path, monkeypatch):
+    """Through cron and a shell."""
+    program = tmp_path / f"{name} program"
+    program.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("shutil.which", lambda _: str(program))
+    write_units(tmp_path, "shop", "day", Path(f"/r/{name}"), service_folder=Path(f"/s/{name}"))
+    command = read((tmp_path / "systemd" / "crontab").read_text())
+    printed = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=True)
+    assert printed.stdout.splitlines() == ["refit", f"/s/{name}", f"/r/{name}"]
+
+
+def test_a_program_found_by_a_relative_path_is_named_by_its_whole_path(tmp_path, monkeypatch):
+    """systemd and cron run it in another folder."""
+    monkeypatch.setattr("shutil.which", lambda _: "bin/tacit")
+    monkeypatch.chdir(tmp_path)
+    write_units(tmp_path, "shop", "day", Path("/r.csv"), service_folder=Path("/shop"))
+    unit = (tmp_path / "systemd" / "shop-refit.service").read_text()
+    assert f"ExecStart={tmp_path / 'bin' / 'tacit'} refit " in unit
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("a\nb", "a line break"), ("a\rb", "a line break"), ("a\udcffb", "bytes that are not UTF-8")],
+)
+@pytest.mark.parametrize("renamed", ["folder", "ratings"])
+def test_a_path_that_no_unit_can_name_is_refused_before_the_fit(
+    name, said, renamed, data, tmp_path, capsys
+):
+    """In a sentence; nothing is written."""
+    folder = tmp_path / "shop"
+    ratings = tmp_path / "shop.csv"
+    if renamed == "folder":
+        folder = tmp_path / name
+    else:
+        ratings = tmp_path / name
+    shutil.copy(data / "shop.csv", ratings)
+    before = set(tmp_path.iterdir())
+    failed = answer(capsys, "init", folder, ratings, code=2)
+    assert f"has {said}, so neither a systemd unit nor a crontab can name it" in str(failed)
+    assert set(tmp_path.iterdir()) == before
 
 
 def test_settings_are_read_as_they_were_written(tmp_path):

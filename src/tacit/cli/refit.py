@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from collections.abc import Mapping
@@ -34,6 +35,10 @@ _CALENDAR = {"day": "daily", "week": "weekly", "month": "monthly"}
 _CRON = {"day": "17 3 * * *", "week": "17 3 * * 1", "month": "17 3 1 * *"}
 """The times of fits for cron, by how often a fit is due: at 3:17 at night, on every day, on every
 Monday, or on the first day of every month."""
+_LINE_BREAK = re.compile(r"[\r\n]")
+"""A character at which systemd or cron ends a line."""
+_NOT_UTF_8 = re.compile(r"[\ud800-\udfff]")
+"""What stands in a path's text for a byte that is not UTF-8."""
 
 
 @command(app)
@@ -163,6 +168,25 @@ def _write_sentences(settings: RefitSettings, fit: FolderFit) -> list[str]:
     return lines
 
 
+def refuse_unwritable_paths(*paths: Path) -> None:
+    """Refuse paths that neither a systemd unit nor a crontab can name.
+
+    Raises:
+        ConfigError: A path has a line break, or bytes that are not UTF-8.
+    """
+    for path in paths:
+        found = None
+        if _LINE_BREAK.search(str(path)):
+            found = "a line break"
+        elif _NOT_UTF_8.search(str(path)):
+            found = "bytes that are not UTF-8"
+        if found is not None:
+            raise ConfigError(
+                f"The path {str(path)!a} has {found}, so neither a systemd unit nor a crontab "
+                "can name it. Rename the file or folder."
+            )
+
+
 def write_units(folder: Path, name: str, every: str, data: Path, *, service_folder: Path) -> None:
     """Write systemd units of a service and of its refits with their timer, and a line for cron.
 
@@ -172,12 +196,17 @@ def write_units(folder: Path, name: str, every: str, data: Path, *, service_fold
         every: How often a fit is due: "day", "week" or "month".
         data: The file of ratings that each fit reads.
         service_folder: The path that the service's folder will have, which the units name.
+
+    Raises:
+        ConfigError: A path has a line break, or bytes that are not UTF-8.
     """
-    program = shutil.which("tacit") or "tacit"
+    found_program = shutil.which("tacit")
+    # A unit and a crontab are read in other folders, so a relative path would name nothing.
+    program = "tacit" if found_program is None else str(Path(found_program).absolute())
+    refuse_unwritable_paths(Path(program), data, service_folder)
     serve = _join_for_systemd(program, "serve", str(service_folder))
     refit_line = _join_for_systemd(program, "refit", str(service_folder), str(data))
-    refit_command = shlex.join([program, "refit", str(service_folder), str(data)])
-    cron_command = refit_command.replace("%", r"\%")  # a bare % ends the command
+    cron_command = _join_for_cron(program, "refit", str(service_folder), str(data))
     units = folder / UNITS
     units.mkdir()
     content_by_file = {
@@ -216,3 +245,22 @@ def _join_for_systemd(program: str, *words: str) -> str:
             quoted = f'"{quoted}"'
         quoted_words.append(quoted)
     return " ".join(quoted_words)
+
+
+def _join_for_cron(*words: str) -> str:
+    """Join words to a command of a crontab that cron and its shell read as just these words."""
+    return " ".join(_quote_for_cron(word) for word in words)
+
+
+def _quote_for_cron(word: str) -> str:
+    r"""Quote a word for a crontab.
+
+    Before the shell sees the command, cron ends it at a bare %, and reads \% as % and \\ as \, also
+    within the shell's quotes. So each % is written as \% outside of quotes, which the shell also
+    reads as % if a cron keeps the backslash. Each backslash gets quotes of its own, so that neither
+    a % nor another backslash follows it.
+    """
+    quoted = ""
+    for part in re.findall(r"%|\\|[^%\\]+", word):
+        quoted += r"\%" if part == "%" else shlex.quote(part)
+    return quoted or "''"

@@ -106,7 +106,7 @@ def init(
     belongs to a first person, `me`. With --vendors, nothing is fitted, and each vendor's folder has
     its own settings and keys.
     """
-    from tacit.cli.refit import write_units
+    from tacit.cli.refit import refuse_unwritable_paths, write_units
     from tacit.designs.private.folder_fits import RefitSettings, fit_next
     from tacit.designs.private.model import Private
 
@@ -117,6 +117,7 @@ def init(
         raise ConfigError(
             "Name the file of ratings, or  --vendors 2  for vendors, which need none."
         )
+    refuse_unwritable_paths(folder.absolute(), source.path.absolute())  # before the fit
     refits = RefitSettings(
         epsilon=epsilon,
         delta=delta,
