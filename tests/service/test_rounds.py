@@ -440,3 +440,24 @@ def test_wrong_given_rounds(tmp_path, content):
     (tmp_path / "v").write_text(content)
     with pytest.raises(ConfigError, match="votes"):
         ServedRounds.from_section(Section("t", "x", tmp_path, {**SETTINGS, "votes": "v"}))
+
+
+@pytest.mark.parametrize(("per_round", "n_rounds"), [(61, 1), (31, 2)])
+def test_given_rounds_of_more_voters_than_stated_are_refused(tmp_path, per_round, n_rounds):
+    """One round alone, or rounds together, since `voters` is for the whole run."""
+    rounds = []
+    for number in range(n_rounds):
+        votes = {f"v{voter}": 1 for voter in range(number * per_round, (number + 1) * per_round)}
+        rounds.append({"candidates": [1, 2], "votes": votes})
+    (tmp_path / "v").write_text(json.dumps(rounds))
+    said = f"round {n_rounds} of x.votes brings the run to {per_round * n_rounds} voters"
+    with pytest.raises(ConfigError, match=said):
+        ServedRounds.from_section(Section("t", "x", tmp_path, {**SETTINGS, "votes": "v"}))
+
+
+def test_given_rounds_of_as_many_voters_as_stated_are_accepted(tmp_path):
+    """The same sixty people vote in both rounds."""
+    votes = {f"v{voter}": 1 for voter in range(60)}
+    (tmp_path / "v").write_text(json.dumps([{"candidates": [1, 2], "votes": votes}] * 2))
+    served = ServedRounds.from_section(Section("t", "x", tmp_path, {**SETTINGS, "votes": "v"}))
+    assert [len(votes_of_round) for _, votes_of_round in served.given] == [60, 60]

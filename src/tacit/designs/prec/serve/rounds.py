@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -115,7 +115,10 @@ class RoundsSettings:
         "the variant of the algorithm", PRecSettings.variant, refused="`published`"
     )
     votes: str | None = setting(
-        "a JSON file of rounds with their candidates and votes", None, default_text="none"
+        "a JSON file of rounds with their candidates and votes",
+        None,
+        default_text="none",
+        refused="more voters in all rounds than `voters`",
     )
 
 
@@ -351,7 +354,8 @@ def _read_given_rounds(section: Section, settings: PRecSettings) -> GivenRounds:
     Raises:
         ConfigError: The file is not a list of rounds with candidates and votes for them, or a round
             has none or too many candidates, one that is named twice, or some that are whole numbers
-            and others that are texts.
+            and others that are texts. Or the rounds together have more voters than the run may
+            have, so that one of them could not be opened.
     """
     if "votes" not in section.values:
         return ()
@@ -371,7 +375,27 @@ def _read_given_rounds(section: Section, settings: PRecSettings) -> GivenRounds:
             f"{settings.objects} candidates, all whole numbers or all texts, each once, and votes "
             'for them:  [{"candidates": [1, 2], "votes": {"ann": 1}}]'
         )
+    _check_given_voters(section.name, settings, given)
     return tuple((tuple(candidates), votes) for candidates, votes in given)
+
+
+def _check_given_voters(
+    name: str, settings: PRecSettings, given: Iterable[tuple[Any, Mapping[str, Any]]]
+) -> None:
+    """Check that a run may have as many voters as the given rounds have together.
+
+    Raises:
+        ConfigError: They have more.
+    """
+    voters: set[str] = set()
+    for number, (_, votes) in enumerate(given, 1):
+        voters.update(votes)
+        if len(voters) > settings.voters:
+            raise ConfigError(
+                f"{TOML}: round {number} of {name}.votes brings the run to {len(voters)} voters, "
+                f"so it could not be opened: {name}.voters is {settings.voters}. Allow more, or "
+                "leave out votes."
+            )
 
 
 def make_demo(folder: Path) -> str:
