@@ -16,7 +16,7 @@ from tacit.auditing.attacks.any_model.adapters import adapt
 from tacit.auditing.attacks.any_model.attributes import auc_of_lists
 from tacit.auditing.attacks.any_model.canaries import draw_canaries, join_canaries
 from tacit.auditing.attacks.any_model.findings import share_found
-from tacit.auditing.attacks.any_model.membership import likelihood_ratios
+from tacit.auditing.attacks.any_model.membership import count_targets, likelihood_ratios
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.baselines import ALS, Popularity, PrivatePopularity
 from tests.support.planted_models import NextItem, NoisyCounts
@@ -466,6 +466,39 @@ def test_canaries_are_new_people_of_known_items(ratings):
     assert more.n_users == ratings.n_users + 40
     assert more.n_items == ratings.n_items
     assert len(more) == len(ratings) + 20 * 5
+
+
+@pytest.mark.parametrize("most", [10, 40, 100, 300])
+def test_more_people_never_mean_fewer_targets(most):
+    """From twenty people on, up to the stated number."""
+    counts = [count_targets(attackable, most) for attackable in range(20, 4 * most + 20)]
+    assert counts == sorted(counts)
+    assert all(count <= min(20 + n, most) for n, count in enumerate(counts))
+    assert counts[-1] == most
+
+
+@pytest.mark.parametrize(
+    ("attackable", "expected"),
+    [(20, 20), (99, 99), (150, 100), (300, 100), (301, 100), (600, 200), (899, 299), (943, 300)],
+)
+def test_a_third_of_many_people_are_targets(attackable, expected):
+    """So that two thirds of them are in every fit; of few people, all are targets."""
+    assert count_targets(attackable, 300) == expected
+
+
+def test_the_people_left_out_of_a_fit_are_among_the_targets():
+    """Of 290 people with likes enough, each fit has at least two thirds."""
+    ratings = make_ratings_with_completists(users=290, items=12, completists=290)
+    sizes = []
+
+    class Counted(Popularity):
+        def fit(self, ratings):
+            sizes.append(len(np.unique(ratings.users)))
+            return super().fit(ratings)
+
+    tacit.attack(Counted, ratings, attacks=("membership",), shadows=2, victims=2, length=5)
+    assert min(sizes) >= 190
+    assert min(sizes) < 290
 
 
 def test_likelihood_ratios_tell_shifted_people_apart():

@@ -42,6 +42,9 @@ LEAST_LIKES = 4
 """People with fewer likes are not attacked: one half of their likes would hold at most one."""
 LEAST_PEOPLE = 20
 """Fewest people with enough likes for an attack."""
+_TARGETS_AMONG_FEW = 10
+"""Number of targets, out of people with enough likes, that is drawn even if a third of these people
+are fewer."""
 _STREAM_OF_HALVES = 5
 """Second word of the seed that divides a person's likes."""
 _STREAM_OF_TARGETS = 6
@@ -181,7 +184,7 @@ def attack_membership(
         ratings: Everybody's ratings.
         views: What the attacker sees of the answers: `LISTS`, `SCORES`, or both.
         targets: Largest number of people who are attacked; chance decides in which fits each of
-            them is a member.
+            them is a member. `count_targets` says how many they are.
         shadows: Number of shadow fits, in which the attacker knows who is in.
         victims: Number of victim fits, in which the attacker guesses who is in.
         length: Length of the lists.
@@ -196,7 +199,7 @@ def attack_membership(
         DataError: Fewer than LEAST_PEOPLE people have LEAST_LIKES likes or more, or all targets or
             none of them are in some victim fit.
     """
-    chosen = _draw_targets(ratings, targets, seed)
+    chosen = _draw_targets(_find_attackable(ratings), targets, seed)
     people = split_likes(ratings, chosen, seed)
     generator = np.random.default_rng((seed, _STREAM_OF_COINS))
     # Each (fits, people): True where the person is in the fit.
@@ -247,7 +250,7 @@ def attack_membership_of_fixed_model(
     Raises:
         DataError: Too few people can be attacked, or all or none of them are members.
     """
-    chosen = _draw_targets(ratings, ratings.n_users, seed)
+    chosen = _find_attackable(ratings)
     if not 0 < is_member[chosen].sum() < len(chosen):
         raise DataError("an attack on membership needs some members and some other people")
     prober = Prober(model.fit(ratings), ratings.item_ids.tolist(), length)
@@ -289,20 +292,25 @@ def _mean_where(mask: Labels, values: Floats) -> Floats:
     return means
 
 
-def _draw_targets(ratings: Ratings, most: int, seed: int) -> Ints:
-    """Draw people to attack among those with LEAST_LIKES likes or more; return their numbers.
+def count_targets(attackable: int, most: int) -> int:
+    """Count the people who are attacked: more attackable people never mean fewer targets.
+
+    A third of the attackable people are targets, so that two thirds stay in every fit, but not more
+    than `most`, and at least a third of `most` if there are so many people.
 
     Args:
-        ratings: Everybody's ratings.
-        most: Largest number of targets. If it is below the number of people with enough likes,
-            there are also no more targets than a third of these people, or 10 if that is larger.
-        seed: Seed of the draw.
+        attackable: Number of people with LEAST_LIKES likes or more, at least LEAST_PEOPLE.
+        most: Largest number of targets, at least 10.
+    """
+    third = max(attackable, most) // 3
+    return min(attackable, most, max(third, _TARGETS_AMONG_FEW))
 
-    Returns:
-        Ascending numbers of people.
+
+def _find_attackable(ratings: Ratings) -> Ints:
+    """Find the people with LEAST_LIKES likes or more; return their numbers, ascending.
 
     Raises:
-        DataError: Fewer than LEAST_PEOPLE people have enough likes.
+        DataError: There are fewer than LEAST_PEOPLE.
     """
     likes = np.bincount(ratings.users[ratings.likes], minlength=ratings.n_users)
     attackable = np.flatnonzero(likes >= LEAST_LIKES)
@@ -313,8 +321,16 @@ def _draw_targets(ratings: Ratings, most: int, seed: int) -> Ints:
             expected=f"{LEAST_PEOPLE} or more",
             fix="Use more ratings.",
         )
-    if most < len(attackable):
-        # At least two thirds of these people stay in every fit, unless they are fewer than 30.
-        most = min(most, max(10, len(attackable) // 3))
+    return attackable
+
+
+def _draw_targets(attackable: Ints, most: int, seed: int) -> Ints:
+    """Draw `count_targets` people to attack; return their numbers, ascending.
+
+    Args:
+        attackable: Numbers of the people who can be attacked.
+        most: Largest number of targets.
+        seed: Seed of the draw.
+    """
     shuffled = np.random.default_rng((seed, _STREAM_OF_TARGETS)).permutation(attackable)
-    return np.sort(shuffled[:most])
+    return np.sort(shuffled[: count_targets(len(attackable), most)])
