@@ -9,9 +9,11 @@ If few people changed between two models, the difference of the models shows wha
 So a model stores a keyed hash of each consenting person and all their ratings. The next fit is
 refused if some people changed, but fewer than FEWEST_CHANGED. The hash leaves attributes out: a
 person who has another value of the attribute and the same ratings counts as unchanged, and the
-difference of the models can show what this person likes. Anyone who has the model file can test by
-the hash whether a guess of all ratings of a person is right, so the file stays with the
-recommender.
+difference of the models can show what this person likes. The key is in the file beside the hashes.
+So anyone who has the file can test whether a guess of all ratings of a person is right, and the
+file stays with the recommender. An attribute in the hash could be tested likewise, value by value:
+whoever has the file and the ratings could read off the attribute of each consenting person, which
+nothing else in the file tells.
 """
 
 from __future__ import annotations
