@@ -86,6 +86,25 @@ def test_other_results_lie_beside_their_files(orders: Path) -> None:
         assert main([*words, "--force"]) == 0
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("init",),
+        ("fit", "private"),
+        ("fit", "private-popularity"),
+        ("fit", "xmap"),
+        ("simulate", "prec"),
+    ],
+)
+def test_help_says_alike_what_delta_is(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It adds to the probability of any event; not: with this probability epsilon's bound fails."""
+    assert main([*words, "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Probability by which any event may exceed the bound of epsilon" in shown
+
+
 def test_weak_privacy_is_named(orders: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A delta of .9 is refused; a large epsilon and a large delta are called so."""
     fit = ["fit", "private", str(orders), "--force"]

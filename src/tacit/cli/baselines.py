@@ -40,7 +40,9 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "source": {"help": "Domain that people have rated in.", "flag": "--source"},
     "target": {"help": "Domain to recommend from.", "flag": "--target"},
     "epsilon": {"help": "Epsilon for a person's whole profile; inf: no privacy."},
-    "delta": {"help": "Probability that the bound of epsilon fails, such as 1e-6."},
+    "delta": {
+        "help": "Probability by which any event may exceed the bound of epsilon, such as 1e-6."
+    },
 }
 """Parameters of baselines' constructors that are options, with arguments of `option`. In settings
 classes "source" and "domain" are fields `of_source` and `of_domain`, since the options that name

@@ -189,8 +189,9 @@ def warn_of_weak_privacy(arguments: dict[str, Any]) -> None:
     delta = arguments.get("delta")
     if isinstance(delta, float) and delta >= _USELESS_DELTA:
         raise ConfigError(
-            f"--delta is the chance that the bound of epsilon fails: {delta:g} promises nothing. "
-            "Give one far below 1 divided by the number of people, such as 1e-6."
+            "--delta is the probability by which any event may exceed the bound of epsilon: "
+            f"{delta:g} promises nothing. Give one far below 1 divided by the number of people, "
+            "such as 1e-6."
         )
     if isinstance(delta, float) and delta > _LARGE_DELTA:
         terminal.note(

@@ -88,7 +88,10 @@ def init(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
     source: OptionalRatings,
     epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.", default=1.0),
-    delta: float = option("Probability that epsilon's bound fails, such as 1e-6.", default=1e-6),
+    delta: float = option(
+        "Probability by which any event may exceed the bound of epsilon, such as 1e-6.",
+        default=1e-6,
+    ),
     catalogue: Path | None = option("Public list of items. Others are left out."),
     features: str | None = option(FEATURES_HELP),
     lifetime: float | None = option(

@@ -17,7 +17,7 @@ Mode = Literal["auto", "taste", "top-items"]
 DEFAULT_EPSILON = 1.0
 DEFAULT_DELTA = 1e-6
 EPSILON_HELP = "Epsilon for a person's whole profile; inf: no privacy."
-DELTA_HELP = "Delta of (epsilon, delta)-differential privacy, such as 1e-6."
+DELTA_HELP = "Probability by which any event may exceed the bound of epsilon, such as 1e-6."
 
 STAR_SUM_SHARES = (0.25, 0.15, 0.6)
 """Shares of the three sums of stars (means, Gram matrix, factors) in the mu^2 of stars."""

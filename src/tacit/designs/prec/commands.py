@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tacit.designs.prec import PRec
     from tacit.designs.prec.planner import LossPlan
 
-DELTA = "Probability that the bound of epsilon fails, such as 1e-6."
+DELTA = "Probability by which any event may exceed the bound of epsilon, such as 1e-6."
 DIVERSITY = "Largest number of rounds in which the client likes several objects."
 RADIUS = "Largest number of a peer's votes for objects that the client dislikes."
 TOGETHER = "Number of clients; epsilon is for what they see together."

@@ -18,7 +18,9 @@ class CardSettings:
     epsilon: float | None = option(
         "Epsilon of all that --clients clients see together.", default=None
     )
-    delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
+    delta: float = option(
+        "Probability by which any event may exceed the bound of epsilon.", default=1e-6
+    )
     objects: int = option("Largest number of objects in a round.", default=2, least=2)
     rounds: int = option("Largest number of rounds of one client.", default=1000, least=1)
     voters: int = option("Largest number of voters.", default=5000, least=1)

@@ -118,7 +118,7 @@ class PRecSettings:
     """Nats of what `clients_together` clients see together; inf for the paper's algorithm without a
     gate and without a guarantee; None if it follows from `peers`."""
     delta: float = 1e-6
-    """Chance that the bound of epsilon fails."""
+    """Probability by which any event may exceed the bound of epsilon."""
     clients_together: int = 1
     """Number of clients; epsilon and delta are for what they see together."""
     clients: int | None = None

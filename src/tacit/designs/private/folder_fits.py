@@ -69,7 +69,7 @@ class RefitSettings:
     epsilon: float = DEFAULT_EPSILON
     """Epsilon of one fit; a plan does not use it."""
     delta: float = DEFAULT_DELTA
-    """Probability that the bounds of `epsilon` and `lifetime` fail."""
+    """Probability by which any event may exceed the bounds of `epsilon` and `lifetime`."""
     lifetime: float | None = None
     """Largest epsilon of all fits together; None: that of the newest model, and no limit if it has
     none. Only a lifetime in refit.toml is charged to the ledger."""

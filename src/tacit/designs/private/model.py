@@ -46,7 +46,7 @@ class Private(PrivateLists):
     Args:
         epsilon: Epsilon of one fit for a person's whole profile, added or removed; inf: no privacy.
             A plan does not use it.
-        delta: Probability that the bound of epsilon fails.
+        delta: Probability by which any event may exceed the bound of epsilon.
         source: Names of the domains that people have rated in; None: all but the target.
         target: Names of the domains of items in lists; None: all items are one domain.
         domain: Name of the item metadata that names domains.

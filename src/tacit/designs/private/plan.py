@@ -34,7 +34,7 @@ class Plan:
     epsilon: float
     """Epsilon of one release."""
     delta: float
-    """Probability that the bound of epsilon fails."""
+    """Probability by which any event may exceed the bound of epsilon."""
     releases: int
     """Number of releases."""
     lifetime_epsilon: float
@@ -75,7 +75,7 @@ def plan_releases(
         users: Number of people, 2 or more.
         items: Number of target items, 2 or more.
         epsilon: Epsilon of all releases together.
-        delta: Probability that the bound of epsilon fails.
+        delta: Probability by which any event may exceed the bound of epsilon.
         releases: Number of releases.
         cross_domain: Whether lists are made in another domain than people have rated in.
         stars: Whether each release also has sums of stars, which use a part of its epsilon.
@@ -148,7 +148,7 @@ def plan_weeks(
         lifetime: Epsilon of all fits together.
         fits: Number of fits of the plan, 2 or more.
         weeks: Which fits to estimate, as numbers from 1 to `fits`.
-        delta: Probability that the bound of epsilon fails.
+        delta: Probability by which any event may exceed the bound of epsilon.
 
     Raises:
         ConfigError: A week is no fit of the plan, or the lifetime is infinite.
@@ -204,7 +204,7 @@ def largest_epsilon_per_fit(
 
     Args:
         lifetime: Epsilon of all fits together.
-        delta: Probability that the bound of epsilon fails.
+        delta: Probability by which any event may exceed the bound of epsilon.
         fits: Number of fits.
         stars: Whether each fit also has sums of stars.
 

@@ -17,7 +17,9 @@ class CardSettings:
     """Options of `tacit guarantee xmap`."""
 
     epsilon: float = option("Epsilon of a person's whole profile; inf: no privacy.")
-    delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
+    delta: float = option(
+        "Probability by which any event may exceed the bound of epsilon.", default=1e-6
+    )
     variant: str = option(
         "'sound'. The card of 'published' is made of a fitted model:  tacit guarantee FILE",
         default="sound",

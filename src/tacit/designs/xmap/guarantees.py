@@ -37,7 +37,7 @@ def card_of_sound(
 
     Args:
         epsilon: The epsilon of the settings, in nats.
-        delta: Probability that the bound of epsilon fails.
+        delta: Probability by which any event may exceed the bound of epsilon.
         card_of_lists: Card of the fitted lists, which counts what their fits spent. None before a
             fit: then catalogue and scale are assumed to be public.
     """

@@ -46,7 +46,7 @@ class XMap(base.ItemRecommender):
     epsilon_prime    published: nats claimed for ONE list of neighbours; None for epsilon, infinity
                      for neighbours without noise. The published variant is NX-Map if epsilon and
                      epsilon_prime are infinite
-    delta            sound: probability that the bound of epsilon fails
+    delta            sound: probability by which any event may exceed the bound of epsilon
     recommender      "item-based", or "user-based" (published only)
     engine           computes similarities and paths; None for the compiled engine
 

@@ -25,7 +25,7 @@ GENRES = 12
 EPSILON = 4.0
 """Nats of the model for one person's whole profile."""
 DELTA = 1e-6
-"""Probability that the bound of epsilon fails."""
+"""Probability by which any event may exceed the bound of epsilon."""
 SEED = 5
 """Seed of the generated ratings."""
 _FIRST_BOOK = 1001

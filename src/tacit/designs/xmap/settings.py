@@ -52,7 +52,7 @@ class Settings:
     """Published variant: nats claimed for ONE list of neighbours; None for the same as epsilon.
     Infinity: neighbours are found without noise."""
     delta: float
-    """Sound variant: probability that the bound of epsilon fails."""
+    """Sound variant: probability by which any event may exceed the bound of epsilon."""
     recommender: Kind
     """"item-based", or "user-based" (published variant only)."""
     k: int

@@ -285,7 +285,7 @@ def epsilon_per_choice(epsilon: float, delta: float, choices: int) -> float:
 
     Args:
         epsilon: Nats of all choices together; for inf the result is inf.
-        delta: Probability that this bound fails.
+        delta: Probability by which any event may exceed the bound of epsilon.
         choices: Number of draws by the exponential mechanism.
     """
     if math.isinf(epsilon):

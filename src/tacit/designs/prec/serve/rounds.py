@@ -97,7 +97,9 @@ class RoundsSettings:
         refused="infinite",
     )
     delta: float = setting(
-        "the probability that this bound fails", PRecSettings.delta, refused="0 or less, 1 or more"
+        "the probability by which any event may exceed this bound",
+        PRecSettings.delta,
+        refused="0 or less, 1 or more",
     )
     clients_together: int = setting(
         "people whose views the guarantee counts together", PRecSettings.clients_together

@@ -39,8 +39,8 @@ TARGETS = 60
 LIKES_PER_PERSON = 8
 """Number of items that each person rates, all with five stars."""
 GAME_DELTA = 1e-10
-"""Delta of the fits. It is far below the audit's chance of a false alarm; with a larger delta, the
-chance that the bound of epsilon fails could explain all right guesses."""
+"""Delta of the fits. It is far below the audit's chance of a false alarm; a larger delta
+alone, without epsilon, could explain all right guesses."""
 
 Likes = NDArray[np.int64]
 """(LIKES_PER_PERSON,) numbers of the items that a person likes, ascending."""

@@ -100,7 +100,7 @@ def evaluate_plan(
         lifetime: Epsilon of all fits of the plan together.
         fits: Number of fits of the plan, 2 or more.
         weeks: Numbers of the fits after which lists are measured, from 1 to `fits`.
-        delta: Probability that the bound of epsilon fails.
+        delta: Probability by which any event may exceed the bound of epsilon.
         features: As for `Private`.
         mode: As for `Private`.
         by_time: Whether rows arrive in the order of their times; otherwise people arrive, in an
