@@ -245,6 +245,56 @@ def test_a_cluster_reads_odd_rows_as_in_memory(odd, remote, tmp_path):
     same_as_in_memory(on_cluster, file, items, ODD[odd])
 
 
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_a_quote_in_one_row_of_text_swallows_no_other_row(ending, remote, tmp_path):
+    """An open quote, or two quotes in rows far apart, in cells that are not even read: the fit is
+    refused, without a cell, or each row is read by itself. Without them all rows are read."""
+    from tacit.engine.spark import open_spark
+
+    sign = "," if ending == "csv" else "\t"
+    rows = [[f"u{person}", f"i{person % 7}", "5", "good"] for person in range(300)]
+    (tmp_path / "items.csv").write_text("item\n" + "".join(f"i{item}\n" for item in range(7)))
+    known = PublicInputs(scale=SCALE, catalogue=tmp_path / "items.csv")
+    file = tmp_path / f"r.{ending}"
+
+    def count(notes: dict[int, str]) -> int:
+        for place, note in notes.items():
+            rows[place][3] = note
+        lines = [sign.join(row) for row in [["user", "item", "rating", "note"], *rows]]
+        file.write_bytes("\r\n".join(lines).encode("utf-8-sig") + b"\r\n\r\n")
+        with open_spark(str(file), remote, {}, known, events=False, tasks=3) as ratings:
+            return int(ratings.total(lambda block: np.array([len(block)]))[0])
+
+    assert count({}) == 300
+    assert count({3: f'"so{sign} good"', 9: 'a "b" c', 11: '5"'}) == 300
+    for notes in ({3: '"Best film ever'}, {3: '"a', 200: 'b"'}, {3: f"a{sign}b"}):
+        with pytest.raises(DataError, match="one row in each line") as caught:
+            count(notes)
+        assert not any(note in str(caught.value) for note in (*notes.values(), "u3"))
+        rows[3][3] = rows[200][3] = "good"
+    assert count({3: "good"}) == 300
+
+
+def test_lists_of_all_people_of_text_have_their_rows(remote, tmp_path):
+    """An open quote in one row of the table is refused, and costs nobody else their list."""
+    from tacit.cli import app as cli
+
+    rows = [f"u{person},i{person % 7},5,good" for person in range(60)]
+    file = tmp_path / "r.csv"
+
+    def lists(*first: str) -> int:
+        file.write_text("\n".join(["user,item,rating,note", *first, *rows]) + "\n")
+        asked = ["recommend", str(tmp_path / "m.tacit"), "--all", str(file), "--json", "-o"]
+        cluster = ["--engine", "spark", "--remote", remote]
+        return cli.main([*asked, str(tmp_path / f"lists{len(first)}"), *cluster])
+
+    file.write_text("\n".join(["user,item,rating,note", *rows]) + "\n")
+    tacit.Private(1.0).fit(tacit.load(file)).save(tmp_path / "m.tacit")
+    assert lists() == 0
+    assert pl.read_parquet(tmp_path / "lists0" / "*.parquet")["user"].n_unique() == 60
+    assert lists('eve,i1,5,"Best film ever') != 0
+
+
 class Frame:
     """A frame of batches in this process whose first task is done `times` times in each job."""
 

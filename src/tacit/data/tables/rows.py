@@ -12,11 +12,13 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tacit.data.tables.quotes import tidy_quotes
 from tacit.data.tables.sources import open_table
@@ -87,68 +89,102 @@ def _read_text_rows(path: Path, written: WrittenFormat, form: TextForm) -> Table
     is_row &= ~np.isin(line_numbers, undecoded)
     # The number of each line that is dropped, to the reason.
     problems = {int(line): _BAD_BYTES for line in undecoded if line > form.lines_above}
-    width = len(written.headers)
+    used = dict.fromkeys([*written.columns.values(), *names_in(written.where)])
+    names = [name for name in used if name in written.headers]
+    split = split_lines(texts.filter(pl.Series(is_row)), form, written.headers, names)
+    row_lines = line_numbers[is_row]
+    for position, reason in split.problems.items():
+        problems[int(row_lines[position])] = reason
+    lines = row_lines[split.positions]
+    errors = [DataError(what, row=line) for line, what in sorted(problems.items())]
+    return Table(path, split.frame, lines.tolist, tuple(errors), is_text=True)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitLines:
+    """Lines of delimited text, split into cells."""
+
+    frame: pl.DataFrame
+    """Some columns of the lines that fit: stripped texts, null where empty."""
+    positions: NDArray[np.int64]
+    """(rows,) the position of each row's line among all lines, from 0, ascending."""
+    problems: dict[int, str]
+    """Position of each of the other lines, to the reason why it cannot be split."""
+
+
+def split_lines(
+    texts: pl.Series, form: TextForm, headers: Sequence[str], names: Sequence[str]
+) -> SplitLines:
+    """Split lines into cells. No line changes how another one is split.
+
+    Args:
+        texts: (n,) lines without their ends.
+        form: How they are written.
+        headers: Name of each column: a line that fits has as many cells.
+        names: Names of the columns that are kept.
+    """
+    width = len(headers)
+    places = np.arange(len(texts))
     has_quotes = np.zeros(len(texts), dtype=bool)
     if form.delimiter != "::":
         has_quotes = texts.str.contains(form.quote, literal=True).to_numpy()
     delimiters = texts.str.count_matches(form.delimiter, literal=True).to_numpy()
-    is_plain = is_row & ~has_quotes & (delimiters == width - 1)
-    for line in line_numbers[is_row & ~has_quotes & ~is_plain].tolist():
-        problems[line] = _BAD_CELLS
-    quoted_rows = _split_quoted_lines(
-        texts, line_numbers[is_row & has_quotes], form, width, problems
-    )
-    used = dict.fromkeys([*written.columns.values(), *names_in(written.where)])
+    is_plain = ~has_quotes & (delimiters == width - 1)
+    problems = dict.fromkeys(places[~has_quotes & ~is_plain].tolist(), _BAD_CELLS)
+    quoted_rows = _split_quoted_lines(texts, places[has_quotes], form, width, problems)
     split = texts.filter(pl.Series(is_plain)).str.split_exact(form.delimiter, width - 1)
     columns: dict[str, pl.Series] = {}
-    for name in used:
-        if name in written.headers:
-            position = written.headers.index(name)
-            plain_cells = split.struct.field(f"field_{position}")
-            quoted_cells = [row[position] for row in quoted_rows.values()]
-            columns[name] = plain_cells.append(pl.Series(quoted_cells, dtype=pl.String))
-    quoted_lines = np.array([*quoted_rows], dtype=np.int64)
-    lines = np.concatenate([line_numbers[is_plain], quoted_lines])
-    order = np.argsort(lines, kind="stable")
+    for name in names:
+        position = headers.index(name)
+        plain_cells = split.struct.field(f"field_{position}")
+        quoted_cells = [row[position] for row in quoted_rows.values()]
+        columns[name] = plain_cells.append(pl.Series(quoted_cells, dtype=pl.String))
+    positions = np.concatenate([places[is_plain], np.array([*quoted_rows], dtype=np.int64)])
+    order = np.argsort(positions, kind="stable")
     frame = pl.DataFrame(columns)[order]
     frame = frame.with_columns(pl.all().str.strip_chars().replace("", None))
-    errors = [DataError(what, row=line) for line, what in sorted(problems.items())]
-    return Table(path, frame, lines[order].tolist, tuple(errors), is_text=True)
+    return SplitLines(frame, positions[order], problems)
 
 
 def _split_quoted_lines(
-    texts: pl.Series, lines: Any, form: TextForm, width: int, problems: dict[int, str]
+    texts: pl.Series, places: Any, form: TextForm, width: int, problems: dict[int, str]
 ) -> dict[int, list[str]]:
     """Split lines with quotes into cells, one by one.
 
     Args:
-        texts: All lines of the file.
-        lines: (k,) numbers, from 1, of the lines to split.
+        texts: All lines.
+        places: (k,) positions, from 0, of the lines to split.
         form: How the lines are written.
         width: Number of cells that a line must have.
-        problems: Filled: the number of each line that cannot be split, to the reason.
+        problems: Filled: the position of each line that cannot be split, to the reason.
 
     Returns:
-        The number of each of the other lines to its cells.
+        The position of each of the other lines to its cells.
     """
     rows: dict[int, list[str]] = {}
-    for line, text in zip(lines.tolist(), texts.gather(lines - 1).to_list(), strict=True):
-        reader = csv.reader(
-            [tidy_quotes(text.encode(), form.delimiter, form.quote).decode()],
-            delimiter=form.delimiter,
-            quotechar=form.quote,
-            strict=True,
-        )
-        try:
-            cells = next(reader)
-        except (csv.Error, StopIteration):
-            problems[line] = _BAD_QUOTES
-            continue
-        if len(cells) != width:
-            problems[line] = _BAD_CELLS
-            continue
-        rows[line] = cells
+    for place, text in zip(places.tolist(), texts.gather(places).to_list(), strict=True):
+        cells = split_quoted_line(text, form)
+        if cells is None:
+            problems[place] = _BAD_QUOTES
+        elif len(cells) != width:
+            problems[place] = _BAD_CELLS
+        else:
+            rows[place] = cells
     return rows
+
+
+def split_quoted_line(text: str, form: TextForm) -> list[str] | None:
+    """Split one line with quotes into cells; None if a quoted cell does not end in it."""
+    reader = csv.reader(
+        [tidy_quotes(text.encode(), form.delimiter, form.quote).decode()],
+        delimiter=form.delimiter,
+        quotechar=form.quote,
+        strict=True,
+    )
+    try:
+        return next(reader)
+    except (csv.Error, StopIteration):
+        return None
 
 
 def _decode_lines(raw: bytes, form: TextForm) -> tuple[pl.Series, Any]:

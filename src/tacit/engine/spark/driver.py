@@ -36,10 +36,12 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import MOST_VALUES, PublicInputs, find_columns
 from tacit.data.tables.cells import read_arrow_cells, to_ids
 from tacit.data.tables.names import Role
+from tacit.data.tables.rows import split_quoted_line
+from tacit.data.tables.table import TextForm
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 
 try:
-    import pyarrow as pa  # noqa: F401
+    import pyarrow as pa
 except ImportError:
     raise MissingExtra("pyspark-client", "spark") from None
 
@@ -57,8 +59,13 @@ TASK_ROWS = 2_000_000
 """Number of ratings of a task: about 0.3 GB of a worker's memory, besides the table of the sum."""
 _LEAST_TASKS = 4
 """Smallest number of tasks that is chosen here; the caller may name a smaller one."""
-_TEXT_ENDINGS = (".csv", ".tsv")
-"""Endings of sources that are read as delimited text; other files are Parquet."""
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+"""Endings of sources that are read as delimited text, and the delimiter; other files are
+Parquet."""
+_NO_DELIMITER = "\x01"
+"""Sign that no header has, so that a cluster's reader gives the line of headers as one header."""
+_NO_QUOTE = "\x02"
+"""The same as the quote."""
 _DEFAULT_PORT = 15002
 """Port of Spark Connect if the address names none."""
 _BUCKETS_PER_TASK = 64
@@ -110,7 +117,7 @@ def open_spark(
 
         def rated_ids() -> Any:
             ids = rows.checked_frame.select("item").distinct().toArrow()["item"].to_pylist()
-            return to_ids(ids) if rows.has_text_ids else ids
+            return to_ids(ids) if rows.lines is not None else ids
 
         catalogue = public.make_catalogue(rated_ids, stars)
         work = partial(workers.prepare_blocks, width=catalogue.n_items, headers=rows.header_of_role)
@@ -199,11 +206,13 @@ def fold_reports(
         ConfigError: The address is not of the form sc://HOST or sc://HOST:PORT.
         MissingExtra: pyspark is not installed.
         ClusterError: There is no server or no such source, or the cluster fails.
-        DataError: There is no such column of bytes, or it has no report.
+        DataError: The source is a text file, there is no such column of bytes, or it has no report.
     """
     with _session(remote) as session:
         from pyspark.sql.functions import col
 
+        if _is_text_file(source):
+            raise DataError("reports are no text", path=source, expected="Parquet")
         frame = _read(session, source)
         spark_types = dict(frame.dtypes)
         if not spark_types:
@@ -247,21 +256,25 @@ class _Rows:
     """The rows of a source on the cluster."""
 
     frame: Any
-    """Spark's frame of the rows as they are stored; columns are named by their roles."""
+    """Spark's frame of the rows as they are stored: columns named by their roles, or the lines of a
+    text file."""
     header_of_role: dict[Role, str]
     """Header of the column of each role that the source has."""
     spark_types: dict[Role, str]
     """Spark's type of each role's column after its cells are read."""
     scale: RatingScale | None
     """The stars a rating can take; None: any number."""
-    has_text_ids: bool
-    """Whether the source is a text file, so that ids which are whole numbers are stored as text."""
+    lines: workers.TextLines | None
+    """How lines are split, if the source is a text file, so that ids which are whole numbers are
+    stored as text; None: it is not."""
 
     @property
     def checked_frame(self) -> Any:
         """Spark's frame of the rows with their cells read and checked."""
         schema = ", ".join(f"{role} {kind}" for role, kind in self.spark_types.items())
-        work = partial(workers.read_rows, headers=self.header_of_role, scale=self.scale)
+        work = partial(
+            workers.read_rows, headers=self.header_of_role, scale=self.scale, lines=self.lines
+        )
         return self.frame.mapInArrow(work, schema)
 
     def by_person(self, ids: Column, tasks: int) -> Any:
@@ -271,7 +284,13 @@ class _Rows:
             ids: (items,) ids of the catalogue.
             tasks: Number of Spark tasks.
         """
-        work = partial(workers.pack_rows, headers=self.header_of_role, scale=self.scale, ids=ids)
+        work = partial(
+            workers.pack_rows,
+            headers=self.header_of_role,
+            scale=self.scale,
+            ids=ids,
+            lines=self.lines,
+        )
         return _partition(self.frame, work, tasks)
 
 
@@ -309,6 +328,8 @@ def _open_rows(
     """
     from pyspark.sql.functions import col
 
+    if _is_text_file(source):
+        return _open_lines(session, source, column_names, scale, events, needs_stars)
     frame = _read(session, source)
     spark_types = dict(frame.dtypes)
     if not spark_types:  # what Spark returns for a path that is not there
@@ -325,8 +346,76 @@ def _open_rows(
         header_of_role=header_of_role,
         spark_types={role: workers.KINDS[str(no_rows[role].type)] for role in header_of_role},
         scale=scale if "rating" in header_of_role else None,
-        has_text_ids=source.endswith(_TEXT_ENDINGS),
+        lines=None,
     )
+
+
+def _open_lines(
+    session: Any,
+    source: str,
+    column_names: Mapping[Role, str | None],
+    scale: RatingScale | None,
+    events: bool,
+    needs_stars: bool,
+) -> _Rows:
+    """Open a text file whose lines the workers split, each without the others.
+
+    A cluster's own reader is not used, since with some a quote in one row can swallow other rows.
+    Arguments as in `_open_rows`.
+
+    Raises:
+        ClusterError: There is no such source.
+        DataError: A column is missing, or two columns have the same name.
+    """
+    from pyspark.sql.functions import col, trim
+
+    path = cluster_path(source)
+    delimiter = _DELIMITERS[Path(path).suffix]
+    with_header = session.read.csv(
+        path, header=True, inferSchema=False, sep=_NO_DELIMITER, quote=_NO_QUOTE
+    )
+    if not with_header.columns:  # what Spark returns for a path that is not there
+        raise ClusterError(NOT_THERE)
+    header_line = with_header.columns[0]
+    form = TextForm("utf-8", delimiter, '"', lines_above=1, packed=False)
+    lines = workers.TextLines(form, _split_header(header_line, form, source))
+    header_of_role = find_columns(
+        lines.headers, column_names, events=events, path=source, needs_stars=needs_stars
+    )
+    frame = session.read.text(path).select("value")
+    # Each of several files has the line of headers, perhaps after a byte order mark.
+    is_header = col("value").isin(header_line, "\ufeff" + header_line)
+    frame = frame.filter((trim(col("value")) != "") & ~is_header)
+    no_rows = lines.split(pa.table({"value": pa.array([], pa.string())}), header_of_role)
+    no_rows = read_arrow_cells(no_rows, header_of_role)
+    return _Rows(
+        frame=frame,
+        header_of_role=header_of_role,
+        spark_types={role: workers.KINDS[str(no_rows[role].type)] for role in header_of_role},
+        scale=scale if "rating" in header_of_role else None,
+        lines=lines,
+    )
+
+
+def _split_header(line: str, form: TextForm, source: str) -> tuple[str, ...]:
+    """Split the line of headers; a column without a name gets its number, from 1.
+
+    Raises:
+        DataError: It cannot be split, or two columns have the same name.
+    """
+    cells = split_quoted_line(line.removeprefix("\ufeff"), form)
+    if cells is None:
+        raise DataError("the line of headers cannot be read", path=source)
+    headers = tuple(cell.strip() or str(number) for number, cell in enumerate(cells, 1))
+    repeated = [name for name in headers if headers.count(name) > 1]
+    if repeated:
+        raise DataError(
+            "two columns have the same name",
+            path=source,
+            column=repeated[0],
+            fix="Rename one of them.",
+        )
+    return headers
 
 
 def _count_tasks(frame: Any, tasks: int | None) -> int:
@@ -449,13 +538,19 @@ def cluster_path(path: str) -> str:
     return str(Path(path).absolute())
 
 
+def _is_name_in_catalogue(source: str) -> bool:
+    """Tell whether a source is the name of a table in Spark's catalogue, and no path."""
+    return bool(re.fullmatch(r"\w+(\.\w+){0,2}", source)) and not Path(source).exists()
+
+
+def _is_text_file(source: str) -> bool:
+    """Tell whether a source is a text file, or several, by its ending."""
+    return source.endswith((*_DELIMITERS,)) and not _is_name_in_catalogue(source)
+
+
 def _read(session: Any, source: str) -> Any:
-    """Return Spark's frame of a table in its catalogue, of a text file or of Parquet."""
-    if re.fullmatch(r"\w+(\.\w+){0,2}", source) and not Path(source).exists():
+    """Return Spark's frame of a table in its catalogue, or of Parquet."""
+    if _is_name_in_catalogue(source):
         return session.read.table(source)
-    path = cluster_path(source)
-    if path.endswith(_TEXT_ENDINGS):
-        delimiter = "\t" if path.endswith(".tsv") else ","
-        return session.read.csv(path, header=True, inferSchema=False, sep=delimiter)
     # With merged schemas, stars that are missing in some of the files are empty cells, and refused.
-    return session.read.option("mergeSchema", "true").parquet(path)
+    return session.read.option("mergeSchema", "true").parquet(cluster_path(source))

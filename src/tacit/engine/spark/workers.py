@@ -11,12 +11,14 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import pairwise
 from typing import Any
 
 import numba
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
@@ -25,6 +27,8 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import Block, Rows
 from tacit.data.tables.cells import read_arrow_cells
 from tacit.data.tables.names import Role
+from tacit.data.tables.rows import split_lines
+from tacit.data.tables.table import TextForm
 from tacit.errors import ClusterError, DataError
 
 ToRatings = Callable[[Block], Ratings]
@@ -58,8 +62,39 @@ KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
 """Spark's type of a column whose cells were read, by Arrow's type."""
 
 
+@dataclass(frozen=True)
+class TextLines:
+    """How the lines of a text file are split: each one is a row, whatever other lines hold."""
+
+    form: TextForm
+    """Delimiter and quote; the lines are decoded already."""
+    headers: tuple[str, ...]
+    """Names of all columns."""
+
+    def split(self, lines: Any, header_of_role: Mapping[Role, str]) -> Any:
+        """Split the lines of an Arrow table of one column into the columns of the roles.
+
+        Raises:
+            DataError: A line has another number of cells than the header, or a quoted cell does not
+                end in its line.
+        """
+        texts = pl.Series(pl.from_arrow(lines[0]))
+        split = split_lines(texts, self.form, self.headers, [*header_of_role.values()])
+        for what in split.problems.values():
+            raise DataError(
+                what.replace("the format", "the header"),
+                expected="one row in each line",
+                fix="Write the ratings as Parquet.",
+            )
+        columns = {role: split.frame[name] for role, name in header_of_role.items()}
+        return pl.DataFrame(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
+
+
 def _read_tables(
-    batches: Iterable[Any], headers: Mapping[Role, str], scale: RatingScale | None
+    batches: Iterable[Any],
+    headers: Mapping[Role, str],
+    scale: RatingScale | None,
+    lines: TextLines | None,
 ) -> Iterator[Any]:
     """Read the cells of a task's rows, many at a time, since a cluster's batches may be small.
 
@@ -69,7 +104,8 @@ def _read_tables(
     """
     for table in _join_batches(batches):
         try:
-            yield read_arrow_cells(table, headers, scale)
+            rows = table if lines is None else lines.split(table, headers)
+            yield read_arrow_cells(rows, headers, scale)
         except DataError as error:
             reason = json.dumps(_arguments_of(error)).encode().hex()
             raise ClusterError(f"{REFUSED}{reason}.") from None
@@ -104,10 +140,14 @@ def _join_batches(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def read_rows(
-    batches: Iterable[Any], *, headers: Mapping[Role, str], scale: RatingScale | None
+    batches: Iterable[Any],
+    *,
+    headers: Mapping[Role, str],
+    scale: RatingScale | None,
+    lines: TextLines | None = None,
 ) -> Iterator[Any]:
-    """Yield a task's rows after their cells are read and checked."""
-    for table in _read_tables(batches, headers, scale):
+    """Yield a task's rows after their cells are read and checked; arguments as in `pack_rows`."""
+    for table in _read_tables(batches, headers, scale, lines):
         for part in table.to_batches():
             columns = [_shorten_text(part.column(role)) for role in headers]
             yield pa.RecordBatch.from_arrays(columns, names=[*headers])
@@ -120,6 +160,7 @@ def pack_rows(
     scale: RatingScale | None,
     ids: Column,
     buckets: int,
+    lines: TextLines | None = None,
 ) -> Iterator[Any]:
     """Read a task's rows, many at a time, and pack those of each bucket of people into one cell.
 
@@ -131,8 +172,9 @@ def pack_rows(
         scale: The stars a rating can take; None: any number.
         ids: (items,) ids of the catalogue. Each item is replaced by its index in them, or by -1.
         buckets: Number of buckets.
+        lines: How the rows are split, if they are lines of a text file; None: they are not.
     """
-    for table in _read_tables(batches, headers, scale):
+    for table in _read_tables(batches, headers, scale, lines):
         items = pa.array(item_numbers(flatten_column(table["item"]), ids))
         numbered = table.set_column(table.schema.get_field_index("item"), "item", items)
         yield _pack_by_bucket(numbered, hashes_of(flatten_column(table["user"])), buckets)
