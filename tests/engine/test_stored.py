@@ -295,6 +295,37 @@ def test_lists_of_all_people_of_text_have_their_rows(remote, tmp_path):
     assert lists('eve,i1,5,"Best film ever') != 0
 
 
+@pytest.mark.parametrize("source", ["folder", "file"])
+def test_a_cluster_keeps_the_conditions_of_an_imported_folder(source, remote, tmp_path):
+    """Of a folder on this machine, and of a file in one that perhaps the cluster alone sees: what
+    the import found in the rows is on the card, as in memory."""
+    from tacit.cli import app as cli
+    from tacit.engine.spark import open_spark
+
+    pairs = [(person, (person + step) % 7) for person in range(40) for step in range(3)]
+    rows = [f"u{person};i{item};{(person + 2 * item) % 5 + 1};good" for person, item in pairs]
+    (tmp_path / "orders.csv").write_text("\n".join(["user;item;stars;note", *rows]) + "\n")
+    (tmp_path / "items.csv").write_text("item\n" + "".join(f"i{item}\n" for item in range(7)))
+    shop = tmp_path / "shop"
+    asked = ["data", "import", str(tmp_path / "orders.csv"), "-o", str(shop), "--scale", "1:5:1"]
+    assert cli.main([*asked, "--catalogue", str(tmp_path / "items.csv"), "--yes", "--json"]) == 0
+    expected = tacit.Private(1.0).fit(tacit.load(shop)).guarantees()[0]
+    assert expected.basis == "conditional"
+
+    def assumptions(path: str, given: PublicInputs) -> tuple[str, ...]:
+        with open_spark(path, remote, {}, given, events=False, tasks=2) as ratings:
+            return tacit.Private(1.0).fit(ratings).guarantees()[0].assumptions
+
+    if source == "folder":
+        assert assumptions(str(shop), PublicInputs()) == expected.assumptions
+        with pytest.raises(DataError, match=r"Name its ratings\.parquet"):
+            assumptions(f"file://{shop}", PublicInputs())
+        return
+    given = PublicInputs(scale=SCALE, catalogue=shop)
+    for path in (f"{shop}/ratings.parquet", f"file://{shop}/ratings.parquet"):
+        assert assumptions(path, given) == expected.assumptions
+
+
 class Frame:
     """A frame of batches in this process whose first task is done `times` times in each job."""
 

@@ -158,10 +158,15 @@ def on_catalogue(
         item_metadata=align(metadata, ids),
         catalogue_given=True,
         row_texts=(),
-        guesses=tuple(name for name in rated.guesses if name not in _ITEM_GUESSES),
+        guesses=drop_item_guesses(rated.guesses),
     )
     has_domains = any(name is not None for name in catalogue.values())
     return with_domains(changed, catalogue) if has_domains else changed
+
+
+def drop_item_guesses(guesses: Sequence[str]) -> tuple[str, ...]:
+    """Drop the entries of `Ratings.guesses` about items, which a public catalogue replaces."""
+    return tuple(name for name in guesses if name not in _ITEM_GUESSES)
 
 
 def unrated_catalogue_error() -> DataError:

@@ -236,7 +236,10 @@ class PublicInputs:
     """Whether the file `catalogue` must have a column of domains."""
 
     def make_catalogue(
-        self, rated: Callable[[], Sequence[Any]], stars: NDArray[np.float64] | None
+        self,
+        rated: Callable[[], Sequence[Any]],
+        stars: NDArray[np.float64] | None,
+        guesses: Sequence[str] = (),
     ) -> Ratings:
         """Make `StoredRatings.catalogue`.
 
@@ -245,6 +248,8 @@ class PublicInputs:
                 list of items.
             stars: (k,) the different stars of the ratings, used only without `scale`; None for
                 events.
+            guesses: Facts that were found in private rows when the files were written, as in
+                `Ratings.guesses`.
 
         Raises:
             DataError: A file cannot be used, or the scale cannot be found.
@@ -266,6 +271,7 @@ class PublicInputs:
             item_metadata=align(columns, item_ids),
             scale_given=stars is None or self.scale is not None,
             catalogue_given=self.catalogue is not None,
+            guesses=tuple(guesses),
         )
         if any(domains.values()):
             catalogue = with_domains(catalogue, domains)

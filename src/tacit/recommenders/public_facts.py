@@ -115,7 +115,7 @@ def facts_read_off(ratings: Ratings) -> tuple[str, ...]:
         "filter": ratings.filtered,
     }
     names = [name for name, assumed in is_assumed.items() if assumed]
-    return (*names, *ratings.guesses)
+    return tuple(dict.fromkeys([*names, *ratings.guesses]))
 
 
 def describe_condition(names: Sequence[str]) -> str:

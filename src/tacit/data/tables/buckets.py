@@ -11,11 +11,12 @@ Memory     holds a chunk of rows of the files, and later one bucket, beside the 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tacit.data.domains import unrated_catalogue_error
+from tacit.data.domains import drop_item_guesses, unrated_catalogue_error
 from tacit.data.ratings import Ratings
 from tacit.data.stored_ratings import (
     MOST_VALUES,
@@ -36,6 +37,7 @@ from tacit.data.stored_ratings import (
 )
 from tacit.data.tables.cells import read_cells
 from tacit.data.tables.folder import is_folder
+from tacit.data.tables.imported_files import find_guesses, open_folder
 from tacit.data.tables.names import Role
 from tacit.data.tables.times import is_text_type
 from tacit.errors import ConfigError, DataError, OutputError
@@ -122,7 +124,7 @@ def open_parquet(
     """Sort the ratings of Parquet files into buckets, for as long as the context lasts.
 
     Args:
-        path: A file, or a folder of files.
+        path: A file, a folder of files, or a folder of `tacit data import`.
         column_names: The roles to find, each with the header that the caller named, or None.
         public: The scale and the items, if they do not come from the ratings.
         memory: Largest memory of the process in bytes.
@@ -141,7 +143,14 @@ def open_parquet(
     """
     if memory < LEAST_MEMORY:
         raise ConfigError("Streaming needs a memory of 1GiB or more.")
+    is_imported = is_folder(path)
+    if is_imported:
+        path, public = open_folder(path, public)
     files = _list_files(path) if path.is_dir() else [path]
+    found = [find_guesses(file) for file in files]
+    guesses = tuple(dict.fromkeys(itertools.chain.from_iterable(found)))
+    if public.catalogue is not None and not is_imported:
+        guesses = drop_item_guesses(guesses)
     for file in files:
         with file.open("rb") as stream:
             if stream.read(4) != b"PAR1":
@@ -164,7 +173,7 @@ def open_parquet(
     with tempfile.TemporaryDirectory(prefix="tacit-", dir=parent) as temporary:
         folder = Path(temporary)
         try:
-            catalogue = _fill_buckets(folder, files, header_of_role, public, memory)
+            catalogue = _fill_buckets(folder, files, header_of_role, public, memory, guesses)
             buckets = Buckets(folder, catalogue)
             buckets.digest = _digest_files(files)
         except OSError as error:
@@ -193,15 +202,8 @@ def _list_files(folder: Path) -> list[Path]:
     """List the Parquet files of a folder and its subfolders.
 
     Raises:
-        DataError: There is none, there is another file beside them, or `tacit data import` wrote
-            the folder.
+        DataError: There is none, or there is another file beside them.
     """
-    if is_folder(folder):
-        raise DataError(
-            "this is a folder of  tacit data import",
-            path=folder,
-            fix="Name its ratings.parquet or events.parquet.",
-        )
     files = [file for file in sorted(folder.rglob("*")) if _is_data_file(file, folder)]
     if not files:
         raise DataError("there is no Parquet file in this folder", path=folder)
@@ -230,6 +232,7 @@ def _fill_buckets(
     header_of_role: Mapping[Role, str],
     public: PublicInputs,
     memory: int,
+    guesses: Sequence[str],
 ) -> Ratings:
     """Write the rows of the files to buckets; all rows of a person go to the same bucket.
 
@@ -239,6 +242,7 @@ def _fill_buckets(
         header_of_role: Role to the header of its column.
         public: The scale and the items, if they do not come from the ratings.
         memory: Largest memory of the process in bytes.
+        guesses: As in `PublicInputs.make_catalogue`.
 
     Returns:
         The catalogue: items and scale, as ratings without people.
@@ -286,7 +290,7 @@ def _fill_buckets(
             bucket_folder.mkdir(exist_ok=True)
             rows.drop("bucket").write_ipc(bucket_folder / f"{number:06}.arrow")
     return public.make_catalogue(
-        items.to_list, stars.to_numpy() if "rating" in header_of_role else None
+        items.to_list, stars.to_numpy() if "rating" in header_of_role else None, guesses
     )
 
 

@@ -32,6 +32,13 @@ from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.data.tables.imported_files import (
+    CATALOGUE,
+    FILE,
+    KIND,
+    read_description,
+    require_keys,
+)
 from tacit.data.tables.names import Role
 from tacit.data.tables.ratings_tables import kind_of_ids, match_columns, read_columns_by_id
 from tacit.data.tables.sources import open_table
@@ -43,14 +50,8 @@ PathLike = str | Path
 """A path in either form."""
 _ENDINGS = (".csv", ".tsv", ".parquet")
 """Endings of tables that can be written, in lower case."""
-FILE = "data.json"
-"""Name of the file that describes the folder."""
 FORMAT = 1
 """Version of the folder's format."""
-KIND = "tacit data"
-"""Value of the key `kind` in the description."""
-_CATALOGUE = "catalogue.parquet"
-"""Name of the file of item metadata."""
 _TEXTS = "texts_of_rows.parquet"
 """Name of the file of texts that people may have written."""
 
@@ -223,31 +224,9 @@ def frame_of_arrays(columns: Mapping[str, Column]) -> pl.DataFrame:
     return pl.DataFrame(series)
 
 
-def _read_description(path: Path) -> dict[str, Any] | None:
-    """Read the data.json of a folder; None if `write_folder` did not write it."""
-    try:
-        description = json.loads((path / FILE).read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    is_ours = isinstance(description, dict) and description.get("kind") == KIND
-    return description if is_ours else None
-
-
-def _require_keys(description: Mapping[str, Any], path: Path) -> None:
-    """Raise DataError if the data.json of a folder lacks a key that readers need."""
-    for key in ("table", "scale", "public", "guesses"):
-        if key not in description:
-            raise DataError(
-                "the description of the folder is incomplete",
-                path=path / FILE,
-                expected=f"the key '{key}'",
-                fix="Import the files again.",
-            )
-
-
 def is_folder(path: Path) -> bool:
     """Tell whether `write_folder` wrote this folder."""
-    return _read_description(path) is not None
+    return read_description(path) is not None
 
 
 def check_folder(path: Path) -> None:
@@ -296,7 +275,7 @@ def write_folder(ratings: Ratings, path: Path, written: WrittenFormat | None = N
     try:
         temporary.mkdir()
         write_ratings(ratings, temporary / f"{table}.parquet", domains=False)
-        write_items(ratings, temporary / _CATALOGUE)
+        write_items(ratings, temporary / CATALOGUE)
         if ratings.row_texts:
             texts = {name: ratings.item_metadata[name] for name in ratings.row_texts}
             write_columns(add_ids("item_id", ratings.item_ids, texts), temporary / _TEXTS)
@@ -325,7 +304,7 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         DataError: This is no imported folder; it has another format; a file of it is missing,
             damaged or incomplete; or a scale is given for events.
     """
-    description = _read_description(path)
+    description = read_description(path)
     if description is None:
         raise DataError("this is no folder of  tacit data import", path=path)
     if description.get("format") != FORMAT:
@@ -336,13 +315,13 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
             expected=f"format {FORMAT}",
             fix="Import the files again with this version.",
         )
-    _require_keys(description, path)
+    require_keys(description, path)
     if scale is not None and description["scale"] == str(EVENTS):
         fix = "Leave --scale out."
         raise DataError("these are events, which have no stars", path=path, fix=fix)
     rows = open_table(path / f"{description['table']}.parquet").frame
     public = description["public"]
-    ids, metadata = read_columns_by_id(path / _CATALOGUE, "item", "item_id", fewest=1)
+    ids, metadata = read_columns_by_id(path / CATALOGUE, "item", "item_id", fewest=1)
     attributes = None
     if (path / "users.parquet").exists():
         _, attributes = read_columns_by_id(path / "users.parquet", "user", "user_id")
@@ -389,9 +368,9 @@ def find_public_list(path: Path) -> Path:
             folder were found in private ratings.
     """
     folder = path if path.is_dir() else path.parent
-    description = _read_description(folder)
+    description = read_description(folder)
     if description is not None:
-        _require_keys(description, folder)
+        require_keys(description, folder)
     if description is not None and not description["public"]["catalogue"]:
         raise DataError(
             "this list was read off private ratings, so it is no public catalogue",
@@ -399,4 +378,4 @@ def find_public_list(path: Path) -> Path:
             fix="Give a list from elsewhere, or import again with --catalogue FILE; if everybody "
             "may know which items were rated, with --public-items.",
         )
-    return path / _CATALOGUE if path.is_dir() and description is not None else path
+    return path / CATALOGUE if path.is_dir() and description is not None else path

@@ -603,7 +603,7 @@ def _open_lenskit_folder(path: Path) -> list[Table]:
         pl.exceptions.PolarsError,
     ):
         raise DataError("the LensKit folder has no table of users and items", path=path) from None
-    ratings = Table(relation.path, make_frame(columns))
+    ratings = Table(relation.path, make_frame(columns), guesses=relation.guesses)
     with_attributes = [entity for entity in entities.values() if len(entity.headers) > 1]
     return [ratings, *with_attributes]
 

@@ -6,7 +6,9 @@ LensKit   schema.json with user.parquet, item.parquet and one table of ratings, 
           saves a data set. The table of ratings holds numbers of users and items: rows, from 0, of
           the other two tables
 
-`Ratings.row_texts` are left out, since people may have written them.
+`Ratings.row_texts` are left out, since people may have written them. If the ratings rest on facts
+that were found in private rows, data.json lists them, and they stay conditions of guarantees when
+the folder is imported.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from tacit.atomic_writes import explain_write_error
 from tacit.data.domains import SEPARATOR
 from tacit.data.ratings import Column, Ratings
 from tacit.data.tables.folder import add_ids, frame_of_arrays, has_stars, refuse_second_ids
+from tacit.data.tables.imported_files import FILE, describe_export
 from tacit.errors import ConfigError, DataError, OutputError
 
 LENSKIT_FORMAT = "2025.3"
@@ -59,6 +62,9 @@ def write_research_folder(ratings: Ratings, kind: str, path: Path) -> list[str]:
     try:
         temporary.mkdir()
         WRITERS[kind](ratings, temporary, path.absolute().name)
+        guesses = ["filter", *ratings.guesses] if ratings.filtered else ratings.guesses
+        if guesses:
+            (temporary / FILE).write_text(describe_export(guesses), "utf-8")
         if path.exists():
             path.rmdir()
         temporary.rename(path)

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tacit.data.tables.imported_files import find_guesses
 from tacit.data.tables.quotes import tidy_quotes
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.table import Table, TextForm
@@ -97,7 +98,14 @@ def _read_text_rows(path: Path, written: WrittenFormat, form: TextForm) -> Table
         problems[int(row_lines[position])] = reason
     lines = row_lines[split.positions]
     errors = [DataError(what, row=line) for line, what in sorted(problems.items())]
-    return Table(path, split.frame, lines.tolist, tuple(errors), is_text=True)
+    return Table(
+        path,
+        split.frame,
+        lines.tolist,
+        tuple(errors),
+        is_text=True,
+        guesses=find_guesses(path),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +236,14 @@ def _read_json_rows(path: Path, written: WrittenFormat) -> Table:
             lines.append(line)
     frame = pl.DataFrame(rows, dict.fromkeys(names, pl.String), orient="row")
     frame = frame.with_columns(pl.all().str.strip_chars().replace("", None))
-    return Table(path, frame, lambda: lines, tuple(row_errors), is_text=True)
+    return Table(
+        path,
+        frame,
+        lambda: lines,
+        tuple(row_errors),
+        is_text=True,
+        guesses=find_guesses(path),
+    )
 
 
 def _cells_of_object(raw: bytes, names: Sequence[str]) -> list[str | None] | None:

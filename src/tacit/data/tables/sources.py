@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from tacit.data.tables.forms import Layout
+from tacit.data.tables.imported_files import find_guesses
 from tacit.data.tables.names import is_compound_of, is_named
 from tacit.data.tables.table import Table
 from tacit.data.tables.text import read_text_table, read_unpacked
@@ -98,7 +99,7 @@ def open_table(
     else:
         raw, packed = read_unpacked(path)
         if raw[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] not in (b"{", b"["):
-            return read_text_table(
+            opened = read_text_table(
                 path,
                 raw,
                 encoding=encoding,
@@ -109,10 +110,16 @@ def open_table(
                 column_names=column_names,
                 layout=layout,
             )
+            return _add_guesses_of_folder(opened, path)
         opened = _read_json(path, raw, encoding, history=history)
     if not len(opened.frame):
         raise DataError("the table has no rows", path=path)
-    return opened
+    return _add_guesses_of_folder(opened, path)
+
+
+def _add_guesses_of_folder(table: Table, path: Path) -> Table:
+    """Add what was found in private rows when tacit wrote the folder that the file lies in."""
+    return replace(table, guesses=tuple(dict.fromkeys([*table.guesses, *find_guesses(path)])))
 
 
 def _read_json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -> Table:

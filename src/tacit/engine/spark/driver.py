@@ -13,12 +13,13 @@ Errors     Messages of the cluster are not repeated, since they may hold a perso
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import socket
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -31,10 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS
-from tacit.data.domains import unrated_catalogue_error
+from tacit.data.domains import drop_item_guesses, unrated_catalogue_error
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import MOST_VALUES, PublicInputs, find_columns
 from tacit.data.tables.cells import read_arrow_cells, to_ids
+from tacit.data.tables.folder import is_folder
+from tacit.data.tables.imported_files import FILE, find_guesses, list_guesses, open_folder
 from tacit.data.tables.names import Role
 from tacit.data.tables.rows import split_quoted_line
 from tacit.data.tables.table import TextForm
@@ -88,8 +91,8 @@ def open_spark(
     """Open ratings on a cluster; unusable sources and rows are refused here, before any release.
 
     Args:
-        source: A path of Parquet, CSV or TSV as the cluster sees it, or the name of a table in
-            Spark's catalogue.
+        source: A path of Parquet, CSV or TSV as the cluster sees it, the name of a table in Spark's
+            catalogue, or a folder of `tacit data import` on this machine.
         remote: Address of the cluster's Spark Connect server.
         column_names: The roles to find, each with the header that the caller named, or None.
         public: The scale and the items, where they do not come from the ratings.
@@ -106,6 +109,7 @@ def open_spark(
             catalogue is rated.
     """
     with _session(remote) as session:
+        source, public, guesses = _open_folder(session, source, public)
         rows = _open_rows(session, source, column_names, public.scale, events=events)
         task_count = _count_tasks(rows.frame, tasks)
         stars = None  # for events
@@ -119,7 +123,7 @@ def open_spark(
             ids = rows.checked_frame.select("item").distinct().toArrow()["item"].to_pylist()
             return to_ids(ids) if rows.lines is not None else ids
 
-        catalogue = public.make_catalogue(rated_ids, stars)
+        catalogue = public.make_catalogue(rated_ids, stars, guesses)
         work = partial(workers.prepare_blocks, width=catalogue.n_items, headers=rows.header_of_role)
         by_person = rows.by_person(catalogue.item_ids, task_count)
         blocks = persist_frame(session, by_person.mapInArrow(work, workers.BLOCKS))
@@ -416,6 +420,60 @@ def _split_header(line: str, form: TextForm, source: str) -> tuple[str, ...]:
             fix="Rename one of them.",
         )
     return headers
+
+
+def _open_folder(
+    session: Any, source: str, public: PublicInputs
+) -> tuple[str, PublicInputs, tuple[str, ...]]:
+    """Find what a folder of tacit says of a source in it, or of its own file of rows.
+
+    Args:
+        session: The session.
+        source: As in `open_spark`.
+        public: What the caller gave.
+
+    Returns:
+        The source of the rows, the public inputs, and the facts that were found in private rows
+        when the source was written.
+
+    Raises:
+        DataError: The source is an imported folder that this machine does not see, or a description
+            is incomplete.
+    """
+    if _is_name_in_catalogue(source):
+        return source, public, ()
+    local = Path(source)
+    if is_folder(local):
+        file, public = open_folder(local, public)
+        return str(file), public, find_guesses(file)
+    guesses: Sequence[str]
+    if local.exists():
+        guesses = find_guesses(local)
+    else:
+        is_file = source.endswith((".parquet", *_DELIMITERS))
+        folder = source.rpartition("/")[0] if is_file else source.rstrip("/")
+        description = _read_json(session, f"{folder}/{FILE}")
+        guesses = list_guesses(description, folder)
+        if guesses and not is_file:
+            raise DataError(
+                "this is a folder that tacit wrote",
+                path=source,
+                fix="Name its ratings.parquet or events.parquet.",
+            )
+    if public.catalogue is not None:
+        guesses = drop_item_guesses(guesses)
+    return source, public, tuple(guesses)
+
+
+def _read_json(session: Any, path: str) -> Any:
+    """Read a JSON file that the cluster sees; None if there is none."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        texts = session.read.text(cluster_path(path), wholetext=True).toArrow()["value"].to_pylist()
+        return json.loads(texts[0]) if texts else None
+    except (AnalysisException, ValueError):
+        return None
 
 
 def _count_tasks(frame: Any, tasks: int | None) -> int:
