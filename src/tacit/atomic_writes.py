@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and secret files to which text is added."""
 
 from __future__ import annotations
 
@@ -48,6 +48,13 @@ def write_whole(path: str | Path, content: bytes) -> None:
         raise explain_write_error(target, error) from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def append_secret(path: Path, text: str) -> None:
+    """Add text to a file that holds what single people did; a new one only its owner can read."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+        file.write(text)
 
 
 def explain_write_error(path: str | Path, error: OSError) -> OutputError:

@@ -12,6 +12,7 @@ import pytest
 
 from tacit import generate
 from tacit.cli import app as cli
+from tacit.cli.commands import keep_finished_tasks
 from tacit.data.ratings import Ratings
 from tacit.evaluation.compare import compare_entries
 from tacit.evaluation.entries import baselines
@@ -75,6 +76,23 @@ def test_numbers_are_those_of_the_single_command(compared, files, capsys):
             own = {row["metric"]: row["value"] for row in rows if row["design"] == single["model"]}
             assert own["ndcg@10"] == pytest.approx(single["ndcg"], abs=1e-12)
             assert own["recall@10"] == pytest.approx(single["recall"], abs=1e-12)
+
+
+def test_only_its_owner_reads_what_ctrl_c_leaves(tmp_path, monkeypatch, capsys):
+    """The copy of finished parts, which hold results of single people."""
+    monkeypatch.chdir(tmp_path)
+
+    def stop() -> None:
+        with keep_finished_tasks("compare", None) as file:
+            file.write_text("a finished part\n")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop()
+    (copy,) = tmp_path.iterdir()
+    assert copy.read_text() == "a finished part\n"
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert str(copy.name) in capsys.readouterr().err
 
 
 def test_csv_latex_and_page_are_whole(compared):

@@ -123,6 +123,19 @@ def test_finished_tasks_are_not_run_again(tmp_path, workers):
         assert runner.run(operator.add, [(1,)], counted.append) == [21]
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_only_its_owner_reads_a_file_of_finished_tasks(tmp_path, workers):
+    """Results may be of single people; a file that was there keeps its mode."""
+    kept = tmp_path / "kept.jsonl"
+    with Runner(10, workers=workers, resume=kept, identity="data") as runner:
+        runner.run(operator.add, [(1,)], lambda _: None)
+    assert kept.stat().st_mode & 0o777 == 0o600
+    kept.chmod(0o640)
+    with Runner(10, workers=workers, resume=kept, identity="data") as runner:
+        runner.run(operator.add, [(1,), (2,)], lambda _: None)
+    assert kept.stat().st_mode & 0o777 == 0o640
+
+
 @pytest.mark.parametrize("place", [".", "missing/finished"])
 def test_a_place_that_takes_no_file_is_refused_before_the_work(tmp_path, place):
     """A folder, and a file in a folder that does not exist."""

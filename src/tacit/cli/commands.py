@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import MISSING, Field, replace
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin,
 import typer
 
 from tacit import terminal
+from tacit.atomic_writes import append_secret
 from tacit.cli.source import RatingsOptions, open_ratings
 from tacit.design import Command, ExecutionOptions, option, options_of
 from tacit.errors import ConfigError, OutputError
@@ -128,7 +128,8 @@ def keep_finished_tasks(command_name: str, resume: Path | None) -> Iterator[Path
     Args:
         command_name: Name of the command, for the name of the copy.
         resume: File that the user named, which is kept in any case. None: a temporary file, which
-            is copied to the current folder only when Ctrl-C is typed.
+            is copied to the current folder only when Ctrl-C is typed. Only its owner can read the
+            copy.
     """
     if resume is not None:
         try:
@@ -144,7 +145,7 @@ def keep_finished_tasks(command_name: str, resume: Path | None) -> Iterator[Path
         except KeyboardInterrupt:
             if path.exists():
                 copy = Path(f"tacit-{command_name}-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl")
-                shutil.copyfile(path, copy)
+                append_secret(copy, path.read_text("utf-8", errors="replace"))
                 terminal.note(f"Finished parts are in {copy}: add  --resume {copy}  to go on.")
             raise
 

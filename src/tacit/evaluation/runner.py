@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from tacit.atomic_writes import check_writable
+from tacit.atomic_writes import append_secret, check_writable
 from tacit.errors import ConfigError
 
 T = TypeVar("T")
@@ -48,7 +48,8 @@ class Runner:
         context: First argument of every task.
         workers: Number of processes, the calling one included; 0: one for each core.
         resume: File with results of finished tasks, which are not run again; further results are
-            added. Results must then be JSON. None: no file is read or written.
+            added. Results must then be JSON. They may be of single people, so only its owner can
+            read a new file. None: no file is read or written.
         identity: Text of all that results depend on apart from the arguments, such as a digest of
             the data. Results in the file are used only if their identity is the same.
 
@@ -115,8 +116,8 @@ class Runner:
             results[number] = result
             if self._resume:
                 line = json.dumps({"key": keys[number], "result": result})
-                with self._resume.open("a", encoding="utf-8") as file:
-                    file.write(f"\n{line}\n")  # The first newline ends a line that was cut off.
+                # The first newline ends a line that was cut off.
+                append_secret(self._resume, f"\n{line}\n")
             progress(1)
         return [results[number] for number in range(len(arguments))]
 

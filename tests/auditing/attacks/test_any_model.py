@@ -631,6 +631,7 @@ def test_a_stopped_attack_goes_on_from_its_file(ratings, tmp_path):
     settings = {**SMALL, "attacks": ("membership",), "resume": file}
     with pytest.raises(KeyboardInterrupt):
         tacit.attack(Counted, ratings, **settings)
+    assert file.stat().st_mode & 0o777 == 0o600  # it tells how much lists gave away of each person
     found = tacit.attack(Counted, ratings, **settings)
     whole = tacit.attack(Popularity, ratings, **{**settings, "resume": None})
     assert [row.auc for row in found.rows] == [row.auc for row in whole.rows]

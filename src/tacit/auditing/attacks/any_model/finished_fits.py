@@ -1,7 +1,8 @@
 """A file with the findings of finished fits, so that an attack that was stopped can be resumed.
 
 The file holds how strongly each attacked person's hidden items are favoured: it is as secret as the
-attack's other findings. Each line is a JSON object or empty; a line that was cut off is ignored.
+attack's other findings, and only its owner can read a new file. Each line is a JSON object or
+empty; a line that was cut off is ignored.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
+from tacit.atomic_writes import append_secret
 from tacit.errors import ConfigError
 
 _BEGINS = '{"fit": "'
@@ -48,8 +50,7 @@ class FinishedFits:
         if self._path is None:
             return
         line = json.dumps({"fit": self._key(fit), "findings": findings})
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(f"\n{line}\n")  # The first newline ends a line that was cut off.
+        append_secret(self._path, f"\n{line}\n")  # The first newline ends a line that was cut off.
 
     def _key(self, fit: str) -> str:
         """Return the digest under which a fit's findings are stored."""
