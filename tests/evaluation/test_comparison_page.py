@@ -109,6 +109,17 @@ def test_the_page_has_the_verdict_pictures_and_tables_in_this_order(result):
     assert "counts_&amp;_more" in page
 
 
+def test_the_page_has_no_digest_of_the_ratings(result):
+    """With one, a guessed file could be checked; the page says that no epsilon covers the rest."""
+    manifest = {"date": "today", "data": {"sha256": "ab12cd", "users": 4321}}
+    page = result.page(manifest).html()
+    assert "ab12cd" not in page
+    assert "sha256" not in page
+    assert "4321" in page
+    assert "No epsilon covers this page" in page
+    assert manifest["data"]["sha256"] == "ab12cd"  # the caller's own is not changed
+
+
 def test_figures_stand_alone_as_svg_and_png(result, tmp_path):
     """Whole XML without a variable of the page; the picture has the key's names."""
     files = result.write_figures(tmp_path)

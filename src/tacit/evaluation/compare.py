@@ -85,6 +85,9 @@ SHORT_LISTS = 0.95
 longest mean length."""
 MOST_ATTRIBUTE_VALUES = 5
 """Largest number of values of an attribute by which people are grouped."""
+LEAST_GROUP = 20
+"""Fewest test people of a group that has a metric of its own: the mean of a smaller one would be a
+figure of single people."""
 _NDCG = f"ndcg@{LIST_LENGTH}"
 """Name of the metric by which the best settings are chosen and differences are tested."""
 _MEMBERSHIP_AUC = "membership_auc"
@@ -578,7 +581,9 @@ def _group_people(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
     """Group test people, to compare the lists of different kinds of people.
 
     Groups are thirds by activity, thirds by rarity of taste, and the people with each value of an
-    attribute that has at most `MOST_ATTRIBUTE_VALUES` values.
+    attribute that has at most `MOST_ATTRIBUTE_VALUES` values. If one of a kind's groups would have
+    fewer than `LEAST_GROUP` people, or fewer people have no value, the whole kind is left out: the
+    means of its other groups and of everybody would give the mean of the small one.
 
     Returns:
         For each group a mask of its members, shape (test people,), by names such as "activity:low".
@@ -589,14 +594,30 @@ def _group_people(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
     # Taste is rarer, the lower the mean of log(1 + raters) over the items that the person rated.
     sums = np.bincount(train.users, log_popularity[train.items], minlength=train.n_users)
     mean_popularity = sums / np.maximum(activity, 1)
-    groups = _split_into_thirds("activity", activity[people], ("low", "middle", "high"))
-    groups |= _split_into_thirds("taste", mean_popularity[people], ("rare", "middle", "common"))
+    kinds = [
+        _split_into_thirds("activity", activity[people], ("low", "middle", "high")),
+        _split_into_thirds("taste", mean_popularity[people], ("rare", "middle", "common")),
+    ]
     for name, column in train.user_attributes.items():
         values = sorted({str(value) for value in column.tolist() if value is not None})
         if len(values) <= MOST_ATTRIBUTE_VALUES:
-            values_of_people = column[people].astype(str)
-            groups |= {f"{name}:{value}": values_of_people == value for value in values}
+            column_of_people = column[people]
+            has_value = np.array([value is not None for value in column_of_people], dtype=bool)
+            texts = column_of_people.astype(str)
+            members = {f"{name}:{value}": has_value & (texts == value) for value in values}
+            if _is_large_or_empty(~has_value):
+                kinds.append(members)
+    groups: dict[str, NDArray[np.bool_]] = {}
+    for kind in kinds:
+        if all(_is_large_or_empty(members) for members in kind.values()):
+            groups |= kind
     return groups
+
+
+def _is_large_or_empty(members: NDArray[np.bool_]) -> bool:
+    """Tell whether a group has at least `LEAST_GROUP` members, or none."""
+    count = np.count_nonzero(members)
+    return count == 0 or bool(count >= LEAST_GROUP)
 
 
 def _split_into_thirds(

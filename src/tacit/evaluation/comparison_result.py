@@ -39,11 +39,17 @@ NO_NOISE = "no noise"
 """Text for an infinite epsilon."""
 _METRICS_IN_NOTEBOOKS = ("ndcg@10", "recall@10", "rmse", "membership_auc")
 """Metrics of the tables that a notebook shows."""
+_NO_EPSILON = (
+    "No epsilon covers this page: its means and its counts of people, items and ratings are exact, "
+    "and each person's ratings change them a little. Show it to nobody who may not learn that."
+)
+"""Last sentences of the first paragraph of the page."""
 _LEAD = (
     "The same people, splits and seeds for every row. Each table has one unit and one adversary: "
     "an epsilon of one table says nothing about an epsilon of another. Small numbers are 95 % "
     "intervals: over people and splits for metrics that each person has, otherwise over splits. "
-    "Membership AUC: 0.5 is guessing; its interval is over the attacked fits."
+    "Membership AUC: 0.5 is guessing; its interval is over the attacked fits. Kinds of groups of "
+    "which one has fewer than 20 test people are left out."
 )
 """First paragraph of the page, after the sentences on the protocol."""
 
@@ -177,8 +183,11 @@ class ComparisonResult(Result):
         Its sections are: figures, metrics of each kind of group, metrics of everybody, tested
         differences, and what could not be compared. All but the first are left out if empty.
 
+        The page shows no digest of the ratings: with it, anyone who guesses a file of ratings could
+        check the guess.
+
         Args:
-            manifest: How the result was made.
+            manifest: How the result was made, as `manifest.manifest` describes it.
         """
         figures = self.figures()
         groups = list(dict.fromkeys(group_of(row["metric"]) for row in self.rows))
@@ -205,9 +214,18 @@ class ComparisonResult(Result):
             reasons = self.excluded_designs.items()
             notes = [f"{name}: {reason.rstrip('.')}." for name, reason in reasons]
             sections.append(Section("Not compared", notes=notes))
-        lead = f"{self.data.get('protocol', '')} {_LEAD}".strip()
+        lead = f"{self.data.get('protocol', '')} {_LEAD} {_NO_EPSILON}".strip()
         verdict = make_verdict(self.rows, self.differences)
-        return Page("Designs compared", sections, manifest, verdict, lead=lead)
+        shown = _leave_digest_out(manifest)
+        return Page("Designs compared", sections, shown, verdict, lead=lead)
+
+
+def _leave_digest_out(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a manifest without the digest of the ratings."""
+    shown = dict(manifest)
+    if "data" in shown:
+        shown["data"] = {key: value for key, value in shown["data"].items() if key != "sha256"}
+    return shown
 
 
 def group_of(metric: str) -> str:
