@@ -28,8 +28,9 @@ def shop(tmp_path: Path) -> Path:
     draws = np.random.default_rng(2)
     lines = ["user;item;stars;comment"]
     for person in range(60):
-        for item in draws.choice(12, 5, replace=False):
-            lines.append(f"u{person};i{item};{draws.integers(1, 6)};Größe gut")
+        items = draws.choice(12, 5, replace=False)
+        stars = draws.integers(1, 6, 5)
+        lines += [f"u{person};i{i};{s};Größe gut" for i, s in zip(items, stars, strict=True)]
     (tmp_path / "orders.csv").write_bytes("\n".join(lines).encode("cp1252") + b"\n")
     titles = "".join(f"i{item},Film {item}\n" for item in range(12))
     (tmp_path / "items.csv").write_text("item,title\n" + titles)

@@ -1,4 +1,4 @@
-"""What `data.json` says about the files beside it, which tacit wrote from other files.
+"""Descriptions of folders that tacit wrote from other files: the `data.json` in them.
 
 Facts that were found in private rows, such as which column holds what, stay conditions of every
 guarantee, whether the folder is read or one of its files.
