@@ -143,10 +143,10 @@ def test_an_unknown_form_is_named(rated: Ratings, tmp_path: Path) -> None:
 
 
 def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside the file, where no folder is named."""
+    """Beside the file, where no folder is named; with what was found in the rows of a CSV."""
     orders = tmp_path / "orders.csv"
     orders.write_text("user,item,rating\n1,a,4\n2,b,5\n1,b,3\n")
     assert main(["data", "export", str(orders), "--to", "recbole", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["folder"] == str(tmp_path / "orders-recbole")
-    assert answer["files"] == ["orders-recbole.inter"]
+    assert answer["files"] == ["data.json", "orders-recbole.inter"]
