@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_UP, Decimal
 
-from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust, format_upper_bound
 from tacit.profile_sums.fits import Fit, list_assumed_public, total_epsilon
 from tacit.profile_sums.settings import Settings
 from tacit.recommenders.public_facts import describe_assumptions, describe_condition
@@ -171,8 +171,9 @@ def _card_with_noise(
     assumed_public = list_assumed_public(fits)
     epsilon = total_epsilon((*fits, *planned), delta)
     sentence = (
-        f"What all others get to see is ({epsilon:.6g}, {delta:g})-differentially private "
-        "for each person's whole profile, in all domains together."
+        f"What all others get to see is ({format_upper_bound(epsilon)}, "
+        f"{format_upper_bound(delta)})-differentially private for each person's whole profile, in "
+        "all domains together."
     )
     counted_fits = "one fit"
     if fits[-1].plan:
@@ -190,7 +191,7 @@ def _card_with_noise(
         last_epsilon = total_epsilon(fits[-1:], delta)
         sentence += (
             f" That is {len(fits)} fits together; the last one alone has epsilon "
-            f"{last_epsilon:.6g}."
+            f"{format_upper_bound(last_epsilon)}."
         )
     charged_fits = (*fits, *planned)
     sums = f"{sum(len(fit.noises) for fit in charged_fits)} noisy sums over people, all charged"

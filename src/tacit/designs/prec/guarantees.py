@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.accounting.rounding import float_above
+from tacit.accounting.rounding import float_above, round_up
 from tacit.designs.prec import theory
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.settings import PRecSettings
-from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust, format_upper_bound
 
 _PAPER = (
     "Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems (2015)"
@@ -109,21 +109,22 @@ def _card_of_sound(settings: PRecSettings, clients: int, view_name: str) -> Guar
         name=f"p-REC (sound), {view_name}",
         sentence=(
             f"Whatever {viewers} {see} in all rounds is "
-            f"({epsilon:.4g}, {delta:.3g})-differentially private for each voter's whole history "
-            "of votes. This also holds if no other voter agrees with a client."
+            f"({_epsilon_text(epsilon)}, {_delta_text(delta)})-differentially private for each "
+            "voter's whole history of votes. This also holds if no other voter agrees with a "
+            "client."
         ),
         protects=_PROTECTS,
         against=(
             f"{viewers}, who {know} all other votes, and whose answers may depend on everything "
             "seen before"
         ),
-        basis=Basis.EXACT if plan.basis == "exact" else Basis.PROVED,
+        basis=Basis.PROVED,
         epsilon=epsilon,
         delta=delta,
         lifetime=(
             f"a client gets at most {settings.rounds} recommendations; each further client who "
-            f"shares what they see adds epsilon {plan.epsilon:.4g} and delta {plan.delta:.3g}; "
-            f"{client_limit}"
+            f"shares what they see adds epsilon {_epsilon_text(plan.epsilon)} and delta "
+            f"{_delta_text(plan.delta)}; {client_limit}"
         ),
         lifetime_epsilon=epsilon if has_lifetime_bound else None,
         lifetime_delta=delta if has_lifetime_bound else None,
@@ -131,12 +132,13 @@ def _card_of_sound(settings: PRecSettings, clients: int, view_name: str) -> Guar
             (
                 "survivors are the voters who still count for a client. A client's gate is open "
                 f"with fewer than {plan.peers} survivors, the voter among them, with a chance of "
-                f"at most {plan.delta:.3g}: this is the delta of one client"
+                f"at most {_delta_text(plan.delta)}: this is the delta of one client"
             ),
             (
                 "the epsilon of one client is that of the gate's answers, "
-                f"{plan.gate_epsilon:.4g}, and that of all {settings.rounds} recommendations with "
-                f"at least {plan.peers} survivors, {plan.rounds_epsilon:.4g} ({basis_words})"
+                f"{_epsilon_text(plan.gate_epsilon)}, and that of all {settings.rounds} "
+                f"recommendations with at least {plan.peers} survivors, "
+                f"{_epsilon_text(plan.rounds_epsilon)} ({basis_words})"
             ),
             f"with and without the voter there are at most {settings.voters} voters",
             (
@@ -156,19 +158,29 @@ def _card_of_sound(settings: PRecSettings, clients: int, view_name: str) -> Guar
     )
 
 
+def _epsilon_text(epsilon: float) -> str:
+    """Format nats with four digits, rounded up."""
+    return format_upper_bound(epsilon, digits=4)
+
+
+def _delta_text(delta: float) -> str:
+    """Format a delta with three digits, rounded up."""
+    return format_upper_bound(delta, digits=3)
+
+
 def _card_of_published(settings: PRecSettings) -> Guarantee:
     """Make the card of the published variant, which holds only if the client has P peers."""
     peers = settings.peers
     assert peers is not None, "`PRecSettings` refuses the published variant without peers"
-    promised = theory.eps_tight(*settings.sizes, peers)
+    promised = round_up(theory.eps_tight(*settings.sizes, peers))
     return replace(
         _NO_GUARANTEE,
         name="p-REC (published), one client, if the client has peers",
         sentence=(
-            f"What a client sees is {promised:.4g}-differentially private for each voter, if the "
-            f"client has {peers} peers whether or not that voter takes part. Nobody checks that: "
-            "the client's own answers decide it, and a client without peers can read a voter's "
-            "whole history."
+            f"What a client sees is {_epsilon_text(promised)}-differentially private for each "
+            f"voter, if the client has {peers} peers whether or not that voter takes part. Nobody "
+            "checks that: the client's own answers decide it, and a client without peers can read "
+            "a voter's whole history."
         ),
         protects=f"{_PROTECTS} who keep a promise about other voters",
         against="one client whose answers keep the promise, and who knows all other votes",
@@ -186,6 +198,14 @@ def _card_of_published(settings: PRecSettings) -> Guarantee:
             ),
             f"the client likes more than one object in at most {settings.diversity} rounds",
             "the client has that many peers whether or not the voter takes part",
+            (
+                "votes of peers who abstain count as well: a hash chooses them, often for what the "
+                "client dislikes, so peers who abstain can break the promise"
+            ),
+            (
+                "the client answers each recommendation: a missing answer counts as a dislike, and "
+                "if the peers voted for the object, the promise is broken"
+            ),
             f"with and without the voter there are at most {settings.voters} voters",
         ),
         not_covered=("clients who break the promise, which nobody can detect", *_NOT_COVERED),
@@ -241,15 +261,16 @@ def _claim(settings: PRecSettings, promised: float) -> Claim:
         "it",
         (
             (
-                f"these settings, with epsilon {promised:.4g} claimed: a client without peers, who "
-                "likes exactly what one voter votes for, reaches a log ratio of "
+                f"these settings, with epsilon {_epsilon_text(promised)} claimed: a client without "
+                "peers, who likes exactly what one voter votes for, reaches a log ratio of "
                 f"{ratios_of_settings.all_are_votes:.4g} if all recommendations are that voter's "
                 f"votes, and of {ratios_of_settings.none_is_a_vote:.4g} in the other direction if "
                 "none is"
             ),
             (
-                f"20 rounds of 2 objects, with epsilon {claim_of_example:.4g} claimed for 100 "
-                f"peers: the same client reaches {ratios_of_example.all_are_votes:.4g} and "
+                f"20 rounds of 2 objects, with epsilon {_epsilon_text(claim_of_example)} claimed "
+                "for 100 peers: the same client reaches "
+                f"{ratios_of_example.all_are_votes:.4g} and "
                 f"{ratios_of_example.none_is_a_vote:.4g}"
             ),
         ),

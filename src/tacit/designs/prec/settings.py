@@ -24,6 +24,7 @@ from tacit.designs.prec.planner import cached_epsilon
 from tacit.errors import ConfigError
 from tacit.mechanisms.checks import SMALLEST_EPSILON
 from tacit.mechanisms.gate import ThresholdGate
+from tacit.privacy import format_upper_bound
 
 Variant = Literal["sound", "published"]
 
@@ -273,9 +274,10 @@ class PRecSettings:
         if plan is None:
             rounds_epsilon, _ = self.rounds_epsilon(peers)
             raise ConfigError(
-                f"With {peers} peers the rounds alone cost epsilon {rounds_epsilon:.4g} for each "
-                f"client, and no more than {self.epsilon_per_client:.4g} is allowed. Take more "
-                "peers, a larger epsilon, or leave peers out."
+                f"With {peers} peers the rounds alone cost epsilon "
+                f"{format_upper_bound(rounds_epsilon, digits=4)} for each client, and no more than "
+                f"{self.epsilon_per_client:.4g} is allowed. Take more peers, a larger epsilon, or "
+                "leave peers out."
             )
         return plan
 

@@ -235,7 +235,7 @@ def leak(m: int, T: int, R: int, W: int) -> float:
     W includes the voter whose presence is in question. The bound is kappa lambda ln(W / (W - 1)),
     with `kappa` from 1.05 to 1.2 for many rounds, where the paper has 3 lambda / W. It follows from
     the lemma's proof. ln(W / (W - 1)) is computed as -log1p(-1 / W): for a large W, the rounded
-    quotient W / (W - 1) is too close to 1 for a logarithm that is correct to more than a few digits.
+    quotient W / (W - 1) is so close to 1 that its logarithm has only a few correct digits.
     """
     return kappa(m, T, R) * lam(m, T, R) * -math.log1p(-1 / W)
 

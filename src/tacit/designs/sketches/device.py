@@ -394,7 +394,7 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
             (
                 f"the answers, {campaign.questions} in all, each flipped with probability "
                 f"{flip_probability:.4f}. Together they cost epsilon "
-                f"{campaign.epsilon / MICRO:g}, stated for {unit}"
+                f"{campaign.epsilon / MICRO:.10g}, stated for {unit}"
             ),
         ],
     ]

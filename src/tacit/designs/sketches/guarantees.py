@@ -14,7 +14,7 @@ from tacit.accounting import PureAccountant
 from tacit.accounting.events import RandomizedResponse
 from tacit.designs.sketches.messages import UNITS, WHOLE, Campaign
 from tacit.errors import ConfigError
-from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust, format_upper_bound
 
 _SOURCES = (
     (
@@ -115,7 +115,8 @@ def _card_of_unit(campaign: Campaign, unit: str) -> Guarantee:
         name=f"{campaign.method}, one report, unit: {unit}",
         sentence=(
             f"Any report that your device sends to this campaign is at most "
-            f"{math.exp(epsilon):.4g} times as likely as it would be {in_neighbour}."
+            f"{format_upper_bound(math.exp(epsilon), digits=4)} times as likely as it would be "
+            f"{in_neighbour}."
         ),
         protects=f"{protects}, from anyone who reads your report",
         adjacency=adjacency,
@@ -142,8 +143,9 @@ def _card_of_stars(campaign: Campaign) -> Guarantee:
         name=f"{campaign.method}, one report: values only",
         sentence=(
             f"Which two items you are asked about shows that you rated them. Whether {fact} "
-            f"is protected: your report is at most {math.exp(epsilon):.4g} times as likely as it "
-            "would be with other stars for the same items."
+            "is protected: your report is at most "
+            f"{format_upper_bound(math.exp(epsilon), digits=4)} times as likely as it would be "
+            "with other stars for the same items."
         ),
         protects="your stars, given which items you rated; NOT which items you rated",
         adjacency=Adjacency("rating", "replace"),

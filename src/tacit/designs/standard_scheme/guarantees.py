@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.designs.standard_scheme.settings import Settings
-from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, attack_summary
+from tacit.privacy import (
+    Adjacency,
+    Basis,
+    Claim,
+    Guarantee,
+    Measurement,
+    Trust,
+    attack_summary,
+    format_upper_bound,
+)
 from tacit.recommenders.public_facts import (
     add_titles_assumption,
     describe_assumptions,
@@ -246,9 +255,10 @@ def card_of_private_disclosure(
     return Guarantee(
         name=_CARD_OF_CONSENTING,
         sentence=(
-            f"The public tables are {epsilon:g}-differentially private for each person whose "
-            "ratings they were made from. The scores that answer a release are made from exact "
-            f"ratings, and are not.{sentence_on_disclosures}" + describe_condition(assumed_public)
+            f"The public tables are {format_upper_bound(epsilon)}-differentially private for each "
+            "person whose ratings they were made from. The scores that answer a release are made "
+            f"from exact ratings, and are not.{sentence_on_disclosures}"
+            + describe_condition(assumed_public)
         ),
         protects=_PROTECTS_CONSENTING,
         adjacency=Adjacency("user", "add or remove"),

@@ -25,7 +25,7 @@ from tacit.accounting.events import Event
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
 from tacit.mechanisms.sums import Contributions, SumRelease
-from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust, format_upper_bound
 from tacit.recommenders.base import Floats, History, without_people
 from tacit.recommenders.baselines.baseline import Baseline
 from tacit.recommenders.fits_in_process import CountedFit, FitCounter
@@ -244,8 +244,9 @@ def _card_with_noise(
     return Guarantee(
         name=_NAME,
         sentence=(
-            f"The list, the same for everybody, is ({epsilon:g}, {delta:g})-differentially private "
-            f"for each person's whole profile.{together}{describe_condition(assumed_public)}"
+            f"The list, the same for everybody, is ({format_upper_bound(epsilon)}, "
+            f"{format_upper_bound(delta)})-differentially private for each person's whole "
+            f"profile.{together}{describe_condition(assumed_public)}"
         ),
         protects="one person's whole profile, present or absent",
         adjacency=_UNIT,
