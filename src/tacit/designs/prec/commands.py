@@ -97,15 +97,19 @@ def plan(settings: PlanSettings, run: Run) -> Result:
         [
             (
                 "with a gate, whose own epsilon is not counted",
-                _at_most(proven["floor"]),
+                _upper_text(proven["floor"]),
                 basis["floor"],
             ),
-            ("without a gate, promise kept", _at_most(proven["promise"]), basis["promise"]),
-            ("theorem, tight constants", _at_most(planned["epsilon_tight"]), "bound"),
-            ("theorem, in the paper's simpler form", _at_most(planned["epsilon_paper"]), "bound"),
+            ("without a gate, promise kept", _upper_text(proven["promise"]), basis["promise"]),
+            ("theorem, tight constants", _upper_text(planned["epsilon_tight"]), "bound"),
+            (
+                "theorem, in the paper's simpler form",
+                _upper_text(planned["epsilon_paper"]),
+                "bound",
+            ),
             (
                 "any algorithm, with p-REC's loss",
-                _at_least(planned["epsilon_lower_bound"]),
+                _lower_text(planned["epsilon_lower_bound"]),
                 "lower bound",
             ),
         ],
@@ -147,9 +151,9 @@ def advice_sentences(planned: Mapping[str, Any]) -> str:
     text = (
         f"A gate that keeps {kept_by_gate} in play limits what "
         f"{planned['rounds']:,} recommendations reveal about any one of {voters:,} to "
-        f"{_at_most(proven['floor'])} nats, besides the gate's own epsilon and delta. Without a "
-        f"gate it is {_at_most(proven['promise'])} nats if {peers:,} voters agree with the client "
-        "throughout, which cannot be checked; otherwise there is no limit."
+        f"{_upper_text(proven['floor'])} nats, besides the gate's own epsilon and delta. Without "
+        f"a gate it is {_upper_text(proven['promise'])} nats if {peers:,} voters agree with the "
+        "client throughout, which cannot be checked; otherwise there is no limit."
     )
     if voters <= peers:
         text += (
@@ -179,9 +183,9 @@ def bounds_table(planned: Mapping[str, Any]) -> Table:
     epsilon = planned["epsilon"]
     mode = planned["mode"]
     name = "p-REC, at most" if mode is None else f"p-REC, at most ({mode})"
-    rows = [(name, "not proven for so small a loss" if epsilon is None else _at_most(epsilon))]
+    rows = [(name, "not proven for so small a loss" if epsilon is None else _upper_text(epsilon))]
     bounds = planned["bounds"]
-    rows += [(f"{bound['name']}, at least", _at_least(bound["epsilon"])) for bound in bounds]
+    rows += [(f"{bound['name']}, at least", _lower_text(bound["epsilon"])) for bound in bounds]
     return Table("", (f"epsilon at {planned['loss']:g} disliked recommendations", "nats"), rows)
 
 
@@ -209,8 +213,8 @@ def loss_sentences(planned: Mapping[str, Any]) -> str:
             "epsilon is 0."
         )
     text = (
-        f"p-REC has at most {planned['loss_bound']:.4g} at epsilon {_at_most(epsilon)}, and no "
-        "setting that changes it: the epsilon for a larger loss is the same, until uniform "
+        f"p-REC has at most {planned['loss_bound']:.4g} at epsilon {_upper_text(epsilon)}, and "
+        "no setting that changes it: the epsilon for a larger loss is the same, until uniform "
         "recommendations are good enough. "
     )
     if planned["mode"] == "floor":
@@ -224,18 +228,18 @@ def loss_sentences(planned: Mapping[str, Any]) -> str:
         return f"{text}No lower bound is above 0 at this loss."
     largest_bound = epsilon / planned["gap"]
     return (
-        f"{text}No algorithm can go below {_at_least(largest_bound)} ({planned['decides']} "
+        f"{text}No algorithm can go below {_lower_text(largest_bound)} ({planned['decides']} "
         f"decides), a factor of {planned['gap']:.3g} less. That is the paper's main result: there "
         "is little trade-off, as the lower bound falls with the logarithm of the loss alone."
     )
 
 
-def _at_most(epsilon: float) -> str:
+def _upper_text(epsilon: float) -> str:
     """Format an upper bound in nats with four digits, rounded up."""
     return format_upper_bound(epsilon, digits=4)
 
 
-def _at_least(epsilon: float) -> str:
+def _lower_text(epsilon: float) -> str:
     """Format a lower bound in nats with four digits, rounded down."""
     return format_lower_bound(epsilon, digits=4)
 
@@ -267,8 +271,8 @@ def write_curve(
             None if epsilon is None else Interval(epsilon, epsilon, epsilon)
         )
         lower_bounds[point.loss] = Interval(lower_bound, lower_bound, lower_bound)
-        epsilon_text = "–" if epsilon is None else _at_most(epsilon)
-        rows.append((f"{point.loss:.4g}", epsilon_text, _at_least(lower_bound), point.decides))
+        epsilon_text = "–" if epsilon is None else _upper_text(epsilon)
+        rows.append((f"{point.loss:.4g}", epsilon_text, _lower_text(lower_bound), point.decides))
     lines = (
         Line("p-REC, at most", "var(--p2)", (), proven_epsilons),
         Line("any algorithm, at least", "var(--p3)", (5, 3), lower_bounds),

@@ -12,7 +12,7 @@ import numpy as np
 from tacit.accounting.rounding import float_above, round_up
 from tacit.designs.prec import theory
 from tacit.designs.prec.output_distribution import OutputDistribution
-from tacit.designs.prec.settings import PRecSettings
+from tacit.designs.prec.settings import Plan, PRecSettings
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust, format_upper_bound
 
 _PAPER = (
@@ -46,7 +46,9 @@ _NO_GUARANTEE = Guarantee(
 """The card of a run that guarantees nothing; the other cards replace its fields."""
 
 
-def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, ...]:
+def cards(
+    settings: PRecSettings, *, private: bool = True, plan: Plan | None = None
+) -> tuple[Guarantee, ...]:
     """Return the cards of a run with these settings.
 
     The sound variant with a finite epsilon has a card for the view of one client, one for
@@ -58,6 +60,8 @@ def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, .
         settings: Settings of the run.
         private: Whether draws come from the operating system's generator. With a replayed seed
             nothing is promised.
+        plan: Plan of a run's gates, if another version of tacit began them; None for
+            `settings.plan`.
 
     Raises:
         ConfigError: The sound variant with these settings has no plan (`PRecSettings.plan`).
@@ -68,6 +72,7 @@ def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, .
         return (_NO_GUARANTEE,)
     if settings.variant == "published":
         return (_card_of_published(settings),)
+    plan = settings.plan if plan is None else plan
     # Names of views by the number of clients; equal numbers have one card, with the later name
     view_names = {settings.clients_together: "several clients together"}
     if settings.clients is not None:
@@ -75,14 +80,13 @@ def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, .
     view_names[1] = "one client"
     sound_cards = []
     for clients, view_name in sorted(view_names.items()):
-        if clients * settings.plan.delta < 1:
-            sound_cards.append(_card_of_sound(settings, clients, view_name))
+        if clients * plan.delta < 1:
+            sound_cards.append(_card_of_sound(settings, plan, clients, view_name))
     return tuple(sound_cards)
 
 
-def _card_of_sound(settings: PRecSettings, clients: int, view_name: str) -> Guarantee:
+def _card_of_sound(settings: PRecSettings, plan: Plan, clients: int, view_name: str) -> Guarantee:
     """Make the card of the sound variant for what `clients` clients see together."""
-    plan = settings.plan
     epsilon = float_above(clients * Fraction(plan.epsilon))
     delta = float_above(clients * Fraction(plan.delta))
     has_lifetime_bound = clients == settings.clients
@@ -194,18 +198,16 @@ def _card_of_published(settings: PRecSettings) -> Guarantee:
         assumptions=(
             (
                 f"the client has {peers} peers or more: voters each of whom votes at most "
-                f"{settings.radius} times for an object that the client dislikes"
+                f"{settings.radius} times for an object that the client dislikes. A peer who "
+                "abstains votes as well: a hash chooses the object, often one that the client "
+                "dislikes"
             ),
-            f"the client likes more than one object in at most {settings.diversity} rounds",
+            (
+                f"the client likes more than one object in at most {settings.diversity} rounds, "
+                "and answers each recommendation: a missing answer counts as a dislike, even if "
+                "the peers voted for the object"
+            ),
             "the client has that many peers whether or not the voter takes part",
-            (
-                "votes of peers who abstain count as well: a hash chooses them, often for what the "
-                "client dislikes, so peers who abstain can break the promise"
-            ),
-            (
-                "the client answers each recommendation: a missing answer counts as a dislike, and "
-                "if the peers voted for the object, the promise is broken"
-            ),
             f"with and without the voter there are at most {settings.voters} voters",
         ),
         not_covered=("clients who break the promise, which nobody can detect", *_NOT_COVERED),
