@@ -377,8 +377,9 @@ def test_limits_are_for_everything_the_owner_rated(unit, cost):
     device = Device(SECRET, memory, Limits(epsilon=cost, lifetime=2 * cost, units=units))
     for campaign in made[:2]:
         report = device.report(campaign, ITEMS, HISTORY)
-        assert f"everything you rated, they cost epsilon {cost:g}" in (
-            explain(campaign, report, ITEMS)[4][1]
+        assert (
+            f"everything you rated, they cost epsilon {cost:g}"
+            in (explain(campaign, report, ITEMS)[4][1])
         )
     assert sum(epsilon for epsilon, _ in memory.values()) == 2 * cost * 1e6
     with pytest.raises(RefusalError, match=f"epsilon for everything .* adds up to {3 * cost:g}"):
