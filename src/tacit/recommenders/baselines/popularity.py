@@ -32,6 +32,8 @@ from tacit.recommenders.fits_in_process import CountedFit, FitCounter
 from tacit.recommenders.headers import Arrays, names_from_header, read_floats
 from tacit.recommenders.public_facts import (
     CONDITIONS,
+    ONE_ID_EACH,
+    TYPES_ARE_PUBLIC,
     UNKNOWN_SPENDING,
     describe_assumptions,
     describe_condition,
@@ -256,7 +258,7 @@ def _card_with_noise(
         epsilon=epsilon,
         delta=delta,
         lifetime=_LIFETIME,
-        assumptions=(*public, noise),
+        assumptions=(*public, ONE_ID_EACH, TYPES_ARE_PUBLIC, noise),
         not_covered=_NOT_COVERED,
         sources=_SOURCES,
     )
