@@ -10,6 +10,7 @@ from decimal import ROUND_UP, Decimal
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust, format_upper_bound
 from tacit.profile_sums.fits import Fit, list_assumed_public, total_epsilon
 from tacit.profile_sums.settings import Settings
+from tacit.recommenders.fits_in_process import UNCOUNTED_FITS
 from tacit.recommenders.public_facts import (
     ONE_ID_EACH,
     REFUSALS_ARE_SEEN,
@@ -245,6 +246,7 @@ def _card_with_noise(
             "the platform, which holds everyone's rows",
             REFUSALS_ARE_SEEN,
             "reactions of people to their lists that become rows of a later fit",
+            f"{UNCOUNTED_FITS}, and those of a `previous` model or a ledger",
             "a profile that is changed rather than removed: at most twice the mu of a removal",
             "what other people's rows reveal about a person even without that person's rows",
         ),
