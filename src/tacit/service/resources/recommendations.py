@@ -300,8 +300,7 @@ def _list_content(
         ratings = {}
         options = replace(options, cold={})  # items that no one rated are not popular
     rows = served.recommend(ratings, options)
-    items = [str(row.item_id) for row in rows]
-    counts.count_list(served.name, caller.lists, items, served.ids.keys())
+    counts.count_list(served.name, caller.lists)
     return {
         "personal": bool(ratings),
         "items": _describe_rows(served, rows),
