@@ -6,10 +6,11 @@ import struct
 from typing import Any
 
 from golden.sketches import NUMBERS, ODD, SECRETS, TITLES, asked, most_truthful, stars
-from golden.vectors import answer, message, recommendation
+from golden.vectors import NOW, answer, message, recommendation
 from tacit.designs.sketches.messages import (
     LARGEST_COUNT,
     NO_NOISE,
+    UNITS,
     WHOLE,
     Campaign,
     Clusters,
@@ -103,6 +104,9 @@ def answers() -> list[dict[str, Any]]:
     bare = asked(NUMBERS, epsilon=float("inf"))
     again = [asked(NUMBERS, epsilon=1.5, seed=bytes([n]) * 16).encode() for n in range(3)]
     pairs = [asked(NUMBERS, method="pairwise-rated", seed=bytes([n]) * 16) for n in range(2)]
+    rating = [
+        asked(NUMBERS, unit="rating", questions=3, seed=bytes([n]) * 16).encode() for n in range(2)
+    ]
     twice = asked([*NUMBERS[:-1], 41], questions=1)
     doubled = [*NUMBERS[:-1], NUMBERS[0]]
     of_doubled = spoiled(twice.encode(), 64, ">32s", catalogue_digest(doubled))
@@ -124,6 +128,9 @@ def answers() -> list[dict[str, Any]]:
         ([CAMPAIGN.encode()], [str(number) for number in NUMBERS], home, {}),
         ([CAMPAIGN.encode()], [], home, {}),
         ([of_doubled], doubled, home, {}),
+        ([rating[0]], NUMBERS, home, {"units": UNITS, "epsilon": 2.999998}),
+        (rating, NUMBERS, home, {"units": UNITS, "epsilon": 3.0, "lifetime": 5.999998}),
+        ([asked(NUMBERS, closes=NOW - 1).encode()], NUMBERS, home, {}),
     ]
     found = [answer(*case[:3], SECRETS[0], case[3]) for case in cases]
     if not all(vector.get("error") == "Refused" for vector in found):

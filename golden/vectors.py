@@ -19,7 +19,8 @@ from tacit.designs.standard_scheme.messages import Scores
 Item = int | str
 History = Mapping[Item, float]
 Vector = dict[str, Any]
-
+NOW = 1_000_000_000
+"""Unix seconds at which a device of sketches is asked, before any campaign here closes."""
 
 _NAMES_OF_CLIENTS = {"RefusalError": "Refused"}
 """What the TypeScript client calls an error of the standard scheme."""
@@ -54,7 +55,7 @@ def answer(
     asked = [Campaign.decode(data) for data in campaigns]
 
     def report() -> str:
-        sent = [device.report(campaign, catalogue, history) for campaign in asked]
+        sent = [device.report(campaign, catalogue, history, now=NOW) for campaign in asked]
         return sent[-1].encode().hex()
 
     return {

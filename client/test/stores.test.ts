@@ -80,7 +80,7 @@ async function campaign(): Promise<sketches.Campaign> {
     epsilon: 1_000_000,
     likedFrom: 4000,
     truth: 2 ** 52 + 2 ** 50,
-    closes: 0,
+    closes: 2 ** 53,
     seed: new Uint8Array(16),
     catalogue: await sketches.catalogueDigest(["a", "b"]),
   });

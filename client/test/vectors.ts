@@ -16,6 +16,9 @@ export interface Vector {
   readonly [name: string]: unknown;
 }
 
+/** Unix seconds at which a device of sketches is asked, before any campaign of the vectors closes. */
+const NOW = 1_000_000_000;
+
 type Tagged = [item: string, stars: number][];
 
 const text = (value: unknown) => new TextEncoder().encode(value as string);
@@ -50,7 +53,7 @@ export async function answer(vector: Vector): Promise<Vector> {
     let sent = "";
     for (const data of vector["campaigns"] as string[]) {
       const campaign = sketches.Campaign.decode(fromHex(data));
-      sent = toHex((await device.report(campaign, catalogue, history)).encode());
+      sent = toHex((await device.report(campaign, catalogue, history, NOW)).encode());
     }
     return sent;
   });

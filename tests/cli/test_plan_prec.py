@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -54,12 +55,48 @@ def test_no_exact_number_comes_with_a_reason(tacit):
 
 
 def test_says_it_in_sentences(tacit):
-    """What a gate limits, and what a promise would."""
+    """What a gate limits, and what a promise would; both are rounded up."""
     code, out, _ = tacit(*PLAN)
     said = " ".join(out.split())
     assert code == 0
-    assert "to 1.007 nats, besides the gate's own epsilon and delta" in said
-    assert "0.525 nats if 50 voters agree with the client throughout, which cannot be" in said
+    _, as_json, _ = tacit(*PLAN, "--json")
+    proven = json.loads(as_json)["epsilon_proven"]
+    floor = re.search(r"to (\S+) nats, besides the gate's own epsilon and delta", said)
+    promise = re.search(r"(\S+) nats if 50 voters agree with the client throughout, which", said)
+    assert proven["floor"] <= float(floor[1]) <= proven["floor"] + 0.001
+    assert proven["promise"] <= float(promise[1]) <= proven["promise"] + 0.0001
+
+
+def test_a_small_epsilon_is_not_printed_as_none(tacit):
+    """Millions of voters: neither a sentence nor the table says 0.000 nats of an upper bound."""
+    sizes = ("--objects", 2, "--rounds", 1000, "--peers", 2_000_000, "--voters", 3_000_000)
+    _, out, _ = tacit("plan", "prec", *sizes, "--loss", 20)
+    said = " ".join(out.split())
+    limits = re.findall(r"(?:to|is) (\S+) nats", said)
+    assert len(limits) == 2
+    assert all(0 < float(limit) < 1e-3 for limit in limits)
+    assert "0.000 " not in said.split("disliked recommendations, promise kept")[0]
+    assert "at epsilon 0 " not in said
+
+
+def test_the_promise_needs_a_voter_beside_the_peers(tacit):
+    """With as many peers as voters nobody would be hidden: the number is for one voter more."""
+    sizes = ("--objects", 2, "--rounds", 1000, "--peers", 100)
+    _, out, _ = tacit("plan", "prec", *sizes, "--voters", 100)
+    assert "The second number is for 101 voters" in " ".join(out.split())
+    promises = []
+    for voters in (100, 101):
+        _, as_json, _ = tacit("plan", "prec", *sizes, "--voters", voters, "--json")
+        promises.append(json.loads(as_json)["epsilon_proven"]["promise"])
+    assert promises[0] == promises[1]
+    _, out, _ = tacit("plan", "prec", *sizes, "--voters", 101)
+    assert "101 voters" not in " ".join(out.split())
+
+
+def test_an_epsilon_for_a_loss_names_its_promise(tacit):
+    """The smaller epsilon is that of the promise, and the sentence says that it is one."""
+    _, out, _ = tacit(*PLAN, "--loss", 8)
+    assert "It holds only if 50 voters agree with the client throughout" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

@@ -385,6 +385,34 @@ def test_reports_of_a_file_are_counted(tmp_path):
         assert (server.ones == made[0].ones).all()
 
 
+@pytest.mark.parametrize("spoiled", [b"x", b"", bytes(30)])
+def test_a_message_of_another_length_costs_no_other_report(tacit, tmp_path, spoiled):
+    """One device sends a byte too many, a byte too few or anything else: the others count."""
+    campaign = new_campaign(range(50), rated=5, epsilon=2.0)
+    sent = [Report(campaign.id, n + 1, n % 2).encode() for n in range(20)]
+    (tmp_path / "c.bin").write_bytes(campaign.encode())
+    first = sent[0] + spoiled if spoiled else sent[0][:-1]
+    (tmp_path / "r.bin").write_bytes(first + b"".join(sent[1:]))
+    code, out, _ = tacit("sketches", "fold", tmp_path / "c.bin", tmp_path / "r.bin", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["accepted"] == (20 if spoiled else 19)
+    assert found["refused"]["malformed"] == (2 if len(spoiled) > 22 else 1)
+
+
+def test_a_file_of_other_reports_is_doubted(tacit, tmp_path):
+    """Where most reports are refused, the sentence says what to check; else it does not."""
+    campaign = new_campaign(range(50), rated=5, epsilon=2.0)
+    (tmp_path / "c.bin").write_bytes(campaign.encode())
+    for name, ids in (("own", [campaign.id, bytes(8)]), ("other", [campaign.id, *[bytes(8)] * 2])):
+        sent = [Report(one, number + 1, 0).encode() for number, one in enumerate(ids)]
+        (tmp_path / f"{name}.bin").write_bytes(b"".join(sent))
+        code, out, _ = tacit("sketches", "fold", tmp_path / "c.bin", tmp_path / f"{name}.bin")
+        assert code == 0
+        said = " ".join(out.split())
+        assert ("check that this file has reports to this campaign" in said) == (name == "other")
+
+
 def test_counts_lie_beside_their_reports(tacit, tmp_path):
     """Without --out the counts of r.bin are r.counts, replaced with --force alone."""
     campaign = new_campaign(range(50), rated=5, epsilon=2.0)

@@ -100,7 +100,7 @@ def test_a_rating_that_is_not_finite_is_refused_by_row(bad: float) -> None:
 
 def test_a_rating_off_the_scale_is_refused_by_row() -> None:
     """A given scale is a promise about every rating."""
-    with pytest.raises(DataError, match=r"row 3: .*off the scale; found 2\.5; expected 1:5:1"):
+    with pytest.raises(DataError, match=r"row 3: .*off the scale; expected 1:5:1"):
         small(values=[1, 2, 2.5])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tacit.service.keys import Role, add_key
-from tacit.service.metrics import Metrics
 from tacit.service.served_models import ServedModel
 
 
@@ -182,34 +181,20 @@ def test_lists_are_counted_without_persons(shared_shop):
     assert "Ann" not in shared_shop.get("operator", "/metrics").text
 
 
-def test_the_share_shown_moves_once_in_a_hundred_lists():
-    """By whole percents: no two readings enclose a single list."""
-    metrics = Metrics()
-    catalogue = [str(number) for number in range(900)]
-    shares = []
-    for number in range(250):
-        metrics.count_list("lists", "personal", [str(number), str(number + 1)], catalogue)
-        rows = metrics.text().decode().splitlines()
-        found = [row for row in rows if row.startswith("tacit_catalogue_shown_ratio{")]
-        shares.append(float(found[0].rpartition(" ")[2]) if found else None)
-    assert shares == [None] * 99 + [0.11] * 100 + [0.22] * 51  # 101 and 201 of 900
-
-
-def test_the_share_shown_is_of_the_present_models_items():
-    """Cold items, and items of a model that was replaced, do not count."""
-    metrics = Metrics()
-
-    def share(shown, catalogue):
-        for _ in range(100):
-            metrics.count_list("lists", "personal", shown, catalogue)
-        rows = metrics.text().decode().splitlines()
-        (row,) = [row for row in rows if row.startswith("tacit_catalogue_shown_ratio{")]
-        return float(row.rpartition(" ")[2])
-
-    items = [str(number) for number in range(100)]
-    assert share([*items[:5], "cold"], items[:10]) == 0.5
-    assert share(items[90:95], items[50:]) == 0.1
-    assert share(items, items[90:]) == 1.0
+def test_no_metric_depends_on_the_items_of_lists(demo, folder, shops):
+    """Whoever knows all lists but one learns nothing of that one from a number."""
+    texts = []
+    for history in (["12"], ["40"]):
+        with shops(demo, folder) as shop:
+            for _ in range(100):
+                ask(shop, history=history, n=1, seen=True)
+            rows = shop.get("operator", "/metrics").text.splitlines()
+        is_of_time = ("tacit_request_seconds", "tacit_requests_created", "tacit_lists_created")
+        texts.append([row for row in rows if not row.startswith(is_of_time)])
+    assert texts[0] == texts[1]
+    names = {row.split()[2] for row in texts[0] if row.startswith("# TYPE")}
+    assert names >= {"tacit_requests_total", "tacit_lists_total"}
+    assert not any("shown" in name for name in names)
 
 
 def test_a_recommend_key_asks_for_lists_and_nothing_else(shared_shop, operations):

@@ -346,6 +346,39 @@ def test_forgetting_a_voter(shop, small):
     assert len(run.survivors("new")) == 30
 
 
+def test_forgotten_votes_of_later_given_rounds_are_not_counted() -> None:
+    """Somebody whose first vote is in a later round of the file has none there once forgotten."""
+    first_votes = {f"v{n}": 1 + n % 2 for n in range(30)}
+    later_votes = {f"v{n}": 3 + n % 2 for n in range(30)} | {"late": 4}
+    steps = RoundSteps(PRecSettings(**SETTINGS), (((1, 2), first_votes), ((3, 4), later_votes)))
+    source = secure()
+    _, state = steps.open_next(None, {}, source, steps.begin(source))
+    state = steps.forget_person("late", source, state)
+    answer, state = steps.open_next(None, {}, source, state)
+    stored = RoundsState.decode(state)
+    assert answer.status == 200
+    assert stored.number == 2
+    assert "late" not in stored.voters
+    run = PRec.from_bytes(stored.run, settings=steps.settings, randomness=secure())
+    assert len(run.votes()) == 30
+
+
+def test_a_run_that_cannot_go_on_says_what_a_new_one_costs(shop, small, monkeypatch):
+    """Another name has a budget of its own, and the same voters pay again."""
+    begun(shop)
+    bound = PRecSettings.rounds_epsilon
+
+    def larger_bound(settings, *sizes):
+        epsilon, basis = bound(settings, *sizes)
+        return 1.5 * epsilon, basis
+
+    state = shop.service.ledger.state("demo/rounds/films")
+    monkeypatch.setattr(PRecSettings, "rounds_epsilon", larger_bound)
+    later = replace(small, settings=PRecSettings(**SETTINGS))
+    with pytest.raises(ConfigError, match=r"cannot be continued.*costs epsilon and delta again"):
+        later.check_stored_states(lambda _: state)
+
+
 def test_forgetting_somebody_who_was_never_here(shop, small):
     """A receipt is the same for whoever took part and whoever did not."""
     begun(shop)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import time
 from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import quote
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import ConfigError, TacitError
@@ -30,7 +32,8 @@ from tacit.service.splits import (
     add_noise,
     compare,
     count_day,
-    encode_records,
+    encode_lines,
+    join_lines,
     noise_scale,
     noise_variance,
 )
@@ -44,7 +47,8 @@ def written(rows: Any) -> bytes:
     """Records of people by number, kind of list and event."""
     lines = []
     for person, kind, event in rows:
-        lines.append(encode_records([bytes([person]) * 16], LISTS[kind], splits.EVENTS[event]))
+        new_lines = encode_lines([bytes([person]) * 16], LISTS[kind], splits.EVENTS[event])
+        lines.append(join_lines(new_lines))
     return b"".join(lines)
 
 
@@ -166,6 +170,13 @@ def click(shop: Any, who: str, customers: list[str]) -> None:
     assert (answer.status_code, answer.json()) == (200, {"received": True})
 
 
+def release(shop: Any) -> list[BaseException]:
+    """Release the days that are due, as the clock does; what went wrong."""
+    faults: list[BaseException] = []
+    shop.client.portal.call(release_all, shop.service, faults.append)
+    return faults
+
+
 def seen(shop: Any) -> Any:
     """The comparison as its page gets it."""
     (view,) = shop.get("auditor", "/api/splits").json()["splits"]
@@ -253,8 +264,10 @@ def test_a_day_is_released_once_when_it_is_over(arms: Any, clock: Clock) -> None
     assert count_day(kept).tolist() == [150, 60, 100, 1]
     assert seen(arms)["days"] == []
     clock.move()
-    first, second = seen(arms), seen(arms)
-    assert first == second
+    assert not release(arms)
+    first = seen(arms)
+    assert not release(arms)
+    assert seen(arms) == first
     (day,) = first["days"]
     found = [day[f"{kind}_{event}"] for kind, event in splits.FIGURES]
     # Scale 10: beyond 200 with chance 2e-9 for each of four.
@@ -293,9 +306,7 @@ def test_the_clock_releases_days_and_removes_their_files(arms: Any, clock: Clock
     """Nobody looks and nobody clicks any more: what people did is not kept for that."""
     serve(arms, "recommend", ["Ann"])
     clock.move()
-    faults: list[BaseException] = []
-    arms.client.portal.call(release_all, arms.service, faults.append)
-    assert not faults
+    assert not release(arms)
     assert [path.name for path in only_split(arms).folder.iterdir()] == ["since"]
     assert arms.service.ledger.balance(HOLDER).spent == 200_000
 
@@ -336,11 +347,17 @@ def test_the_clock_survives_any_error(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(look_three_times())
 
 
-def test_a_click_releases_nothing(arms: Any, clock: Clock) -> None:
-    """The log's time of a release does not say when the first person of a day clicked."""
+def test_requests_release_nothing(arms: Any, clock: Clock) -> None:
+    """The log's time of a release does not say when somebody clicked, or looked.
+
+    Nor does the time of an answer to staff depend on how many lines the file of a day has.
+    """
+    serve(arms, "recommend", ["Ann"])
     clock.move()
     click(arms, "recommend", ["Ann"])
+    assert seen(arms)["days"] == []
     assert arms.service.ledger.balance(HOLDER).spent == 0
+    assert only_split(arms).read_records(START)
 
 
 def test_a_day_that_cannot_be_read_costs_nothing(
@@ -353,12 +370,12 @@ def test_a_day_that_cannot_be_read_costs_nothing(
 
     serve(arms, "recommend", [f"customer {number}" for number in range(150)])
     clock.move()
-    faults: list[BaseException] = []
     with monkeypatch.context() as broken:
         broken.setattr(Split, "read_records", fail)
-        arms.client.portal.call(release_all, arms.service, faults.append)
+        faults = release(arms)
     assert [type(fault) for fault in faults] == [OSError]
     assert arms.service.ledger.balance(HOLDER).spent == 0
+    assert not release(arms)
     (day,) = seen(arms)["days"]
     assert day["personal_served"] > 0  # noise of scale 10: below with chance 2e-7
 
@@ -366,6 +383,7 @@ def test_a_day_that_cannot_be_read_costs_nothing(
 def test_a_day_without_requests_is_released_too(arms: Any, clock: Clock) -> None:
     """Otherwise the days themselves would tell that no one came."""
     clock.move(3)
+    assert not release(arms)
     expected = [(START + timedelta(days=number)).isoformat() for number in range(3)]
     assert [day["day"] for day in seen(arms)["days"]] == expected
     assert arms.service.ledger.balance(HOLDER).spent == 600_000
@@ -374,12 +392,14 @@ def test_a_day_without_requests_is_released_too(arms: Any, clock: Clock) -> None
 def test_nothing_is_counted_beyond_the_lifetime(arms: Any, clock: Clock) -> None:
     """After 25 days of 0.2 out of 5 the figures stop, and reports are taken and not kept."""
     clock.move(40)
+    assert not release(arms)
     view = seen(arms)
     assert (len(view["days"]), view["days_left"]) == (25, 0)
     assert arms.service.ledger.balance(HOLDER).spent == 5_000_000
     click(arms, "recommend", ["Ann"])
     assert [path.name for path in only_split(arms).folder.iterdir()] == ["since"]
     clock.move(5)
+    assert not release(arms)
     assert len(seen(arms)["days"]) == 25
 
 
@@ -395,6 +415,9 @@ def test_the_card_says_the_day_and_the_lifetime(arms: Any) -> None:
     (card,) = only_split(arms).guarantees()
     assert (card.epsilon, card.lifetime_epsilon) == (0.2, pytest.approx(5.0))
     assert card.adjacency.unit == "user"
+    assumptions = " ".join(card.assumptions)
+    assert "413, 429, 503" in assumptions  # such requests count for nobody in them
+    assert "keeps its secret" in assumptions
     assert arms.service.ledger.balance(HOLDER).cap.amount == 5_000_000
 
 
@@ -411,9 +434,228 @@ def test_a_model_that_is_not_served_is_refused(arms: Any) -> None:
 def test_another_epsilon_is_refused_after_the_first_day(arms: Any, clock: Clock) -> None:
     """Figures of two noises would be compared as if they had one."""
     clock.move()
-    seen(arms)
+    assert not release(arms)
     split = only_split(arms)
     other = Split("demo", "home", SplitSettings("lists", 0.1, 5.0), split.folder)
     with pytest.raises(ConfigError, match=r"epsilon was 0\.2"):
         other.check_stored_states(arms.service.read_state)
     split.check_stored_states(arms.service.read_state)
+
+
+def test_a_line_is_written_once(arms: Any) -> None:
+    """The file of a day does not grow with the repetitions of one person."""
+    split = only_split(arms)
+    for _ in range(3):
+        serve(arms, "recommend", ["Ann", "Ann", "Bob"])
+        click(arms, "recommend", ["Ann"])
+    lines = split.read_records(START).split()
+    assert len(lines) == 3 * 3  # three lines of three words
+    assert count_day(split.read_records(START)).tolist() == [2, 1, 0, 0]
+    (split.folder / START.isoformat()).unlink()  # by hand: what was in it is not remembered
+    serve(arms, "recommend", ["Ann"])
+    assert count_day(split.read_records(START)).tolist() == [1, 0, 0, 0]
+
+
+def test_a_line_that_was_cut_off_is_written_again(
+    arms: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk was full when Ann came first: her next list counts."""
+    write = os.write
+    with monkeypatch.context() as full:
+        full.setattr(splits.os, "write", lambda file, content: write(file, content[:20]))
+        serve(arms, "recommend", ["Ann"])
+    serve(arms, "recommend", ["Ann"])
+    assert count_day(only_split(arms).read_records(START)).tolist() == [1, 0, 0, 0]
+
+
+def test_lines_are_forgotten_beyond_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory is bounded; a person whose line is written again counts once."""
+    monkeypatch.setattr(splits, "MOST_REMEMBERED_LINES", 10)
+    split = Split.from_section(section(tmp_path))
+    for _ in range(2):
+        for number in range(25):
+            split.record_people(START, [bytes([number]) * 16], "personal", "served")
+    assert count_day(split.read_records(START)).tolist() == [25, 0, 0, 0]
+
+
+REFUSED_IDS = (
+    *(b'""', b"1", b"true", b"NaN", b'["Ann"]', b'{"id": "Ann"}'),
+    b'"' + b"x" * 300 + b'"',
+    b'"' + b"x" * 5000 + b'"',
+    b'"\\u0007"',
+    b'"\x07"',
+    b'"\\ud800"',
+    b'"\xff"',
+    '"e\u0301"'.encode(),
+    b"9" * 5000,
+    b"[" * 3000 + b"]" * 3000,
+    b'{"x": 1, "x": 2}',
+)
+"""Values in JSON that are no customer's id."""
+REFUSED_HISTORIES = (
+    *(b"null", b"1", b'"12"', b"[true]", b'{"12": 99}', b'{"12": NaN}', b'{"12": 1e999}'),
+    *(b'{"12": 5, "12": 4}', b'[{"item": "12", "quantity": -1}]', b'[{"item": "12", "x": 1}]'),
+    *(b'["\\u0007"]', b'["\x07"]', b'["\\ud800"]', b'["\xff"]', '["e\u0301"]'.encode()),
+    b'["' + b"x" * 5000 + b'"]',
+    b"[" + b"9" * 5000 + b"]",
+    b"[" * 3000 + b"]" * 3000,
+    b'{"x": ' * 3000 + b"1" + b"}" * 3000,
+)
+"""Values in JSON that are no history, or none of the model."""
+HISTORIES = (b"[]", b'["12"]', b'{"12": 5, "NEW-1": 3}')
+
+
+def many_people(people: list[tuple[bytes, bytes]]) -> bytes:
+    """A body for the lists of many people, of customers and histories in JSON."""
+    entries = []
+    for customer, history in people:
+        entries.append(b'{"customer": ' + customer + b', "history": ' + history + b"}")
+    return b'{"model": "lists", "n": 3, "people": [' + b", ".join(entries) + b"]}"
+
+
+def reported(customers: list[bytes]) -> bytes:
+    """A body of a report of clicks."""
+    return b'{"customers": [' + b", ".join(customers) + b"]}"
+
+
+def send(shop: Any, who: str, path: str, body: bytes) -> int:
+    """Send a body; the status."""
+    headers = {"content-type": "application/json"}
+    status: int = shop.post(who, path, content=body, headers=headers).status_code
+    return status
+
+
+def count_and_forget(shop: Any) -> Any:
+    """The four counts of the day, whose file is removed."""
+    split = only_split(shop)
+    counts = count_day(split.read_records(START))
+    (split.folder / START.isoformat()).unlink(missing_ok=True)
+    return counts
+
+
+OTHERS = [b'"customer %d"' % number for number in range(20)]
+
+
+@pytest.mark.parametrize("history", REFUSED_HISTORIES)
+def test_a_history_that_refuses_a_request_stops_no_one(arms: Any, history: bytes) -> None:
+    """The others of the request count, and so does the person, whose id is well-formed."""
+    people = [(other, HISTORIES[1]) for other in OTHERS]
+    body = many_people([*people[:7], (b'"Ann"', history), *people[7:]])
+    assert send(arms, "recommend", "/api/recommend-many", body) in (400, 422)
+    assert count_and_forget(arms).tolist() == [21, 0, 0, 0]
+
+
+@pytest.mark.parametrize("customer", REFUSED_IDS)
+def test_an_id_that_refuses_a_request_stops_no_one(arms: Any, customer: bytes) -> None:
+    """The others of the request count as served, and those of the report as having clicked."""
+    people = [(other, HISTORIES[1]) for other in OTHERS]
+    body = many_people([*people[:7], (customer, HISTORIES[1]), *people[7:]])
+    assert send(arms, "popular", "/api/recommend-many", body) in (400, 422)
+    assert count_and_forget(arms).tolist() == [0, 0, 20, 0]
+    body = reported([*OTHERS[:7], customer, *OTHERS[7:]])
+    assert send(arms, "popular", "/api/splits/home/clicks", body) in (400, 422)
+    assert count_and_forget(arms).tolist() == [0, 0, 20, 20]
+
+
+def test_one_person_too_many_stops_no_one(arms: Any) -> None:
+    """With 201 people the request is refused, and all of them count."""
+    people = [(b'"customer %d"' % number, b"[]") for number in range(201)]
+    assert send(arms, "recommend", "/api/recommend-many", many_people(people)) == 422
+    assert send(arms, "recommend", "/api/recommend-many", many_people(people[:200])) == 200
+    assert count_and_forget(arms).tolist() == [201, 0, 0, 0]
+    customers = [customer for customer, _ in people]
+    assert send(arms, "recommend", "/api/splits/home/clicks", reported(customers)) == 422
+    assert count_and_forget(arms).tolist() == [201, 201, 0, 0]
+
+
+def test_a_retry_of_a_refused_request_counts_once(arms: Any) -> None:
+    """The shop leaves out the person whose history was wrong, and asks again."""
+    people = [(other, HISTORIES[1]) for other in OTHERS]
+    bad = (b'"Ann"', REFUSED_HISTORIES[4])
+    assert send(arms, "recommend", "/api/recommend-many", many_people([*people, bad])) == 422
+    assert send(arms, "recommend", "/api/recommend-many", many_people(people)) == 200
+    assert count_and_forget(arms).tolist() == [21, 0, 0, 0]
+
+
+def test_a_refused_request_counts_nobody_elsewhere(arms: Any) -> None:
+    """Not for another model, another comparison, a key that may not ask, or no JSON."""
+    body = many_people([(b'"Ann"', b"1")])
+    assert send(arms, "recommend", "/api/recommend-many", body.replace(b"lists", b"films")) == 422
+    assert send(arms, "operator", "/api/recommend-many", body) == 422
+    assert send(arms, "subject", "/api/recommend-many", body) == 403
+    assert send(arms, "subject", "/api/recommend-many", many_people([(b'"Ann"', b"NaN")])) == 400
+    assert send(arms, "recommend", "/api/recommend-many", b'{"model": "lists", "people": 1}') == 422
+    assert send(arms, "recommend", "/api/recommend-many", b'{"people": [{"customer": "A"}]}') == 422
+    for cut in (1, 2, 30):
+        assert send(arms, "recommend", "/api/recommend-many", body[:-cut]) == 400
+    report = reported([b'"Ann"', b"NaN"])
+    assert send(arms, "recommend", "/api/splits/away/clicks", report) == 400
+    assert send(arms, "subject", "/api/splits/home/clicks", report) == 400
+    assert count_and_forget(arms).tolist() == [0, 0, 0, 0]
+
+
+IDS_OF_OTHERS = (*(b'"a"', b'"b"', b'"c"', b'"d@example.com"', b'"e"', b"null"), *REFUSED_IDS)
+IDS_OF_U = (b'"u@example.com"', *REFUSED_IDS)
+ANY_HISTORIES = (*HISTORIES, *REFUSED_HISTORIES)
+
+
+def entries_of(is_u: bool, ids: tuple[bytes, ...], histories: tuple[bytes, ...]) -> Any:
+    """Entries of requests: whether they are u's, and the numbers of the id and the history."""
+    numbers = (st.integers(0, len(ids) - 1), st.integers(0, len(histories) - 1))
+    return st.tuples(st.just(is_u), *numbers)
+
+
+# Most entries of others are sound, so that u's alone decide whether a request is refused.
+PEOPLE = st.one_of(
+    entries_of(False, IDS_OF_OTHERS[:6], HISTORIES),
+    entries_of(False, IDS_OF_OTHERS[:6], HISTORIES),
+    entries_of(False, IDS_OF_OTHERS, ANY_HISTORIES),
+    entries_of(True, IDS_OF_U, ANY_HISTORIES),
+)
+REQUESTS = st.lists(
+    st.tuples(
+        st.sampled_from(["many", "clicks", "one", "address"]),
+        st.sampled_from(["recommend", "popular"]),
+        st.lists(PEOPLE, min_size=1, max_size=8),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def send_all(shop: Any, requests: Any, with_u: bool) -> Any:
+    """Send requests, with u's entries or without them; the counts of the day."""
+    for route, who, entries in requests:
+        people = []
+        for is_u, id_number, history_number in entries:
+            customer = IDS_OF_U[id_number] if is_u else IDS_OF_OTHERS[id_number]
+            if with_u or not is_u:
+                people.append((customer, ANY_HISTORIES[history_number]))
+        if route == "many" and people:
+            send(shop, who, "/api/recommend-many", many_people(people))
+        elif route == "clicks" and people:
+            send(shop, who, "/api/splits/home/clicks", reported([one for one, _ in people]))
+        elif route == "one":
+            for customer, history in people:
+                body = b'{"model": "lists", "customer": %b, "history": %b}' % (customer, history)
+                send(shop, who, "/api/recommend", body)
+        elif route == "address":
+            # What is no id in JSON may be one in an address, and a person has one id.
+            for customer in sorted({one for one, _ in people} - {b"null", *REFUSED_IDS}):
+                shop.get(who, f"/api/recommend/{quote(customer[1:-1])}?model=lists")
+    return count_and_forget(shop)
+
+
+def test_whatever_one_person_sends_changes_two_counts_by_one(arms: Any) -> None:
+    """The sensitivity, through HTTP: u's bytes are in all requests of a day, or in none."""
+
+    @settings(max_examples=100, deadline=None)
+    @given(requests=REQUESTS)
+    def compare_days(requests: Any) -> None:
+        change = np.abs(send_all(arms, requests, True) - send_all(arms, requests, False))
+        assert change.max() <= 1
+        assert change.sum() <= splits.MOST_OF_A_PERSON
+
+    compare_days()

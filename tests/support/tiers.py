@@ -56,6 +56,7 @@ FILES = frozenset(
         "data/test_movielens.py",
         "designs/pdap/test_network.py",
         "designs/private/test_model.py",
+        "designs/private/test_neighbouring_fits.py",
         "designs/private/test_plans.py",
         "designs/private/test_refits.py",
         "designs/sketches/test_fake_devices.py",

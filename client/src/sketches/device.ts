@@ -32,7 +32,7 @@ import { formatGeneral } from "./formatting.js";
 
 /** An answer that was sent. */
 export interface Answer {
-  /** The epsilon that it cost, in millionths. */
+  /** The epsilon that it cost for everything the owner rated (`userEpsilon`), in millionths. */
   readonly epsilon: number;
   /** The bytes of the report. */
   readonly sent: Bytes;
@@ -69,44 +69,42 @@ export class Device {
    *
    * @param catalogue item ids in the campaign's order.
    * @param history the owner's true stars.
+   * @param now Unix seconds; by default those of this device's clock.
    */
-  async report(campaign: Campaign, catalogue: readonly ItemId[], history: History): Promise<Report> {
+  async report(
+    campaign: Campaign,
+    catalogue: readonly ItemId[],
+    history: History,
+    now: number = Date.now() / 1000,
+  ): Promise<Report> {
     const name = toHex(await campaign.digest());
     // One at a time: two campaigns must not both be checked against the same remaining lifetime.
     return this.memory.runExclusively(async () => {
       const answers = await this.memory.read();
       const earlierAnswer = answers.get(name);
       if (earlierAnswer !== undefined) return Report.decode(earlierAnswer.sent);
-      await this.checkCampaign(campaign, catalogue, [...answers.values()]);
+      await this.checkCampaign(campaign, catalogue, [...answers.values()], now);
       const noise = new Noise(await this.importKey(), campaign);
       const report = await answerCampaign(campaign, catalogue, history, noise);
       // Stored before it is sent, so that a crash in between does not lead to a second draw.
-      await this.memory.write(new Map([[name, { epsilon: campaign.epsilon, sent: report.encode() }]]));
+      await this.memory.write(new Map([[name, { epsilon: campaign.userEpsilon, sent: report.encode() }]]));
       return report;
     });
   }
 
-  /** Throw a Refusal for a campaign beyond the limits, or for another catalogue. */
+  /** Throw a Refusal for a campaign beyond the limits, one that is over, or another catalogue. */
   private async checkCampaign(
     campaign: Campaign,
     catalogue: readonly ItemId[],
     answers: readonly Answer[],
+    now: number,
   ): Promise<void> {
-    const { epsilon } = campaign;
-    const total = answers.reduce((sum, earlier) => sum + earlier.epsilon, epsilon);
-    refuseIf(epsilon === NO_NOISE, "this campaign asks for answers without noise");
-    refuseIf(
-      !(epsilon <= limitMicros(this.limits.epsilon)),
-      `this campaign asks for epsilon ${formatGeneral(epsilon / MICRO, 10)}; this device ` +
-        `gives at most ${formatGeneral(this.limits.epsilon, 10)} in one campaign`,
-    );
-    refuseIf(
-      !(total <= limitMicros(this.limits.lifetime)),
-      `with this campaign, epsilon adds up to ${formatGeneral(total / MICRO, 10)}; this device gives ` +
-        `${formatGeneral(this.limits.lifetime, 10)} in all`,
-    );
+    refuseIf(campaign.epsilon === NO_NOISE, "this campaign asks for answers without noise");
     const isUnitAllowed = this.limits.units.includes(campaign.unit);
     refuseIf(!isUnitAllowed, `this campaign protects a ${campaign.unit} only`);
+    this.checkEpsilon(campaign, answers);
+    // The recommender counts no late report, so the epsilon would be spent for nothing.
+    refuseIf(now > campaign.closes, "this campaign is over, by this device's clock");
     if (campaign.namesPair) this.checkRatedPairs(answers);
     const fits =
       catalogue.length === campaign.items &&
@@ -115,6 +113,23 @@ export class Device {
     // An item that is named twice could be in two sets, so that one rating would change two bits.
     const hasRepeatedItem = new Set(catalogue).size !== catalogue.length;
     refuseIf(hasRepeatedItem, "this campaign's list names an item twice");
+  }
+
+  /** Throw a Refusal if a campaign's report would exceed one of the limits in nats. */
+  private checkEpsilon(campaign: Campaign, answers: readonly Answer[]): void {
+    const cost = campaign.userEpsilon;
+    const total = answers.reduce((sum, earlier) => sum + earlier.epsilon, cost);
+    const unit = cost > campaign.epsilon ? " for everything its owner rated" : "";
+    refuseIf(
+      !(cost <= limitMicros(this.limits.epsilon)),
+      `this campaign asks for epsilon ${formatGeneral(cost / MICRO, 10)}${unit}; this device gives ` +
+        `at most ${formatGeneral(this.limits.epsilon, 10)} in one campaign`,
+    );
+    refuseIf(
+      !(total <= limitMicros(this.limits.lifetime)),
+      `with this campaign, epsilon${unit} adds up to ${formatGeneral(total / MICRO, 10)}; this device ` +
+        `gives ${formatGeneral(this.limits.lifetime, 10)} in all`,
+    );
   }
 
   /** Throw a Refusal if no further pair of rated items may be named. */

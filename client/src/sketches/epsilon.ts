@@ -1,4 +1,4 @@
-/** A check in integers that a chance of the truth costs no more than its epsilon, to 70 digits. */
+/** The cost of a chance of the truth, in integers: logarithms are computed to 70 digits. */
 
 /** Logarithms are integers in units of 1 / SCALE. */
 const SCALE = 1n << 256n;
@@ -38,4 +38,10 @@ function logarithm(numerator: bigint, denominator: bigint): bigint {
  */
 export function keepsEpsilon(bits: number, truth: bigint, lie: bigint, epsilon: number): boolean {
   return BigInt(bits) * logarithm(truth, lie) * 1_000_000n <= BigInt(epsilon) * SCALE;
+}
+
+/** Compute bits * ln(truth / lie) in millionths, rounded up; truth and lie as in `keepsEpsilon`. */
+export function lossMicros(bits: number, truth: bigint, lie: bigint): number {
+  const scaled = BigInt(bits) * logarithm(truth, lie) * 1_000_000n;
+  return Number((scaled + SCALE - 1n) / SCALE);
 }

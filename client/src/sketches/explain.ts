@@ -20,6 +20,13 @@ function describeUnit(campaign: Campaign): string {
   return UNIT_TEXTS[campaign.unit];
 }
 
+/** Describe what a report costs for everything the person rated, if that is not what is stated. */
+function describeUserEpsilon({ epsilon, userEpsilon }: Campaign): string {
+  if (userEpsilon === epsilon) return "";
+  const cost = formatGeneral(userEpsilon / MICRO, 10);
+  return `; for everything you rated, they cost epsilon ${cost}`;
+}
+
 /** Write the beginning of a question, before the titles of its items. */
 function beginQuestion(campaign: Campaign): string {
   if (campaign.hasSensedSets) return "do you like at least one of";
@@ -49,8 +56,8 @@ export function explain(
     [
       toHex(data.subarray(18, 22)),
       `the answers, ${campaign.questions} in all, each flipped with probability ` +
-        `${lie.toFixed(4)}. Together they cost epsilon ${formatGeneral(campaign.epsilon / MICRO, 6)}, ` +
-        `stated for ${describeUnit(campaign)}`,
+        `${lie.toFixed(4)}. Together they cost epsilon ${formatGeneral(campaign.epsilon / MICRO, 10)}, ` +
+        `stated for ${describeUnit(campaign)}${describeUserEpsilon(campaign)}`,
     ],
   ];
   questionItems(campaign, report).forEach((items, question) => {

@@ -2,11 +2,16 @@
 
 import { MICRO, UNITS, type Unit } from "./messages.js";
 
-/** Limits of a device. */
+/**
+ * Limits of a device.
+ *
+ * Both limits in nats are for everything the owner rated, whatever unit a campaign states its epsilon
+ * for. A report with 32 questions and epsilon 1 for one rating costs epsilon 32 for everything.
+ */
 export interface Limits {
-  /** Most nats for one campaign. */
+  /** Most nats of one campaign, for everything the owner rated. */
   readonly epsilon: number;
-  /** Most nats for all campaigns together. */
+  /** Most nats of all campaigns together, for everything the owner rated. */
   readonly lifetime: number;
   /** Units that a campaign's epsilon may protect. */
   readonly units: readonly Unit[];

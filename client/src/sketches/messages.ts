@@ -13,7 +13,7 @@ import { concatBytes, encodeUtf8WithSurrogates, type Bytes } from "../bytes.js";
 import { isItemId, type ItemId } from "../items.js";
 import { MessageError, require } from "../message-error.js";
 import { sha256 } from "../randomness.js";
-import { keepsEpsilon } from "./epsilon.js";
+import { keepsEpsilon, lossMicros } from "./epsilon.js";
 
 /** Version of campaigns and reports. */
 export const VERSION = 1;
@@ -181,6 +181,20 @@ export class Campaign implements CampaignFields {
   /** Most liked items that a device uses; undefined if it uses all of them. */
   get likesCap(): number | undefined {
     return this.hasSensedSets && this.unit === "user" ? this.rated : undefined;
+  }
+
+  /**
+   * Millionths of a nat that a report costs for everything a person rated, rounded up.
+   *
+   * It is the stated epsilon for the unit "user". For other units a device uses all likes, so every bit
+   * can differ, and the cost is up to `questions` times the stated epsilon. If the device names a
+   * pair, it covers the stars alone, as the stated epsilon does.
+   */
+  get userEpsilon(): number {
+    if (this.unit === "user" || this.epsilon === NO_NOISE) return this.epsilon;
+    const truth = BigInt(this.truth);
+    const loss = lossMicros(this.questions, truth, BigInt(CERTAIN) - truth);
+    return Math.max(this.epsilon, loss);
   }
 
   get reportBytes(): number {

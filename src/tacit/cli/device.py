@@ -65,7 +65,7 @@ _INTEGER = re.compile("-?[0-9]{1,19}")
 _MOST_RATINGS_SHOWN = 8
 """Most of the person's ratings that are shown."""
 _REPORTS_AT_ONCE = 1 << 17
-"""Most reports that are read from a file at a time."""
+"""Most reports that are read from a file of Parquet at a time."""
 _DISCLOSURE_NAME = "model"
 """Name of the model file's disclosure. (A service may have several disclosures.)"""
 _MADE_UP_HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0, "film 19": 5.0, "film 33": 1.0}
@@ -262,6 +262,10 @@ def fold(
 ) -> Result:
     """Count reports, and write the counts to a file.
 
+    Bytes that are no report to the campaign are refused, and the reports before and after them are
+    counted. If devices sent the bytes themselves, a Parquet file with one message in each row shows
+    best what was refused.
+
     The file holds the counts and the tickets of the reports, but no report. Of several reports with
     the same ticket one is counted. A cluster does not store tickets: reports that it has counted
     must not be sent again to a server that goes on from its counts.
@@ -286,12 +290,14 @@ def fold(
         server = make_server(campaign_bytes, counts)
     else:
         server = Server(decoded_campaign)
-        for messages in _read_messages(reports, column, decoded_campaign.report_bytes):
+        for messages in _read_messages(reports, column, decoded_campaign):
             server.fold_each(messages, now=now)
     server.save(out)
     refused = {reason: count for reason, count in server.rejected.items() if count}
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in refused.items()) or "none"
     sentence = f"Counted {server.reports:,} reports; refused: {reasons}. The counts are in {out}."
+    if sum(refused.values()) > server.reports:
+        sentence += " Most were refused: check that this file has reports to this campaign."
     looks_crafted = None  # reports of other methods are not tested
     if decoded_campaign.asks_about_sets and server.reports:
         looks_crafted = inspect(server).suspicious
@@ -313,23 +319,23 @@ def fold(
     )
 
 
-def _read_messages(path: Path, column: str, width: int) -> Iterator[list[bytes]]:
-    """Yield the reports of a file, up to _REPORTS_AT_ONCE at a time.
+def _read_messages(path: Path, column: str, campaign: Campaign) -> Iterator[list[bytes]]:
+    """Yield the messages of a file, some at a time.
 
     Args:
         path: A file of Parquet, or one with reports one after another.
         column: Column of the reports in Parquet.
-        width: Number of bytes of a report in a file that is not Parquet.
+        campaign: The campaign that the reports answer.
     """
     from tacit.data.tables.buckets import read_column_in_parts
+    from tacit.designs.sketches.report_files import read_messages
 
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":  # the first bytes of a Parquet file
             yield from read_column_in_parts(path, column, _REPORTS_AT_ONCE)
             return
         file.seek(0)
-        while data := file.read(width * _REPORTS_AT_ONCE):
-            yield [data[start : start + width] for start in range(0, len(data), width)]
+        yield from read_messages(file, campaign)
 
 
 def answer_letter(

@@ -250,10 +250,10 @@ def _format_card(card: Guarantee) -> Text:
     """Format a guarantee card for the terminal."""
     claimed = "none"
     if card.epsilon is not None:
-        claimed = f"epsilon {card.epsilon:g}, delta {card.delta:g}, {card.adjacency}"
+        claimed = f"{_format_claim(card.epsilon, card.delta)}, {card.adjacency}"
     lifetime = card.lifetime
     if card.lifetime_epsilon is not None:
-        lifetime_claim = f"epsilon {card.lifetime_epsilon:g}, delta {card.lifetime_delta:g}"
+        lifetime_claim = _format_claim(card.lifetime_epsilon, card.lifetime_delta)
         lifetime = f"{lifetime_claim}: {card.lifetime}"
     text = Text()
     text.append(card.first_line + "\n\n", style=_COLOURS[card.basis])
@@ -282,3 +282,10 @@ def _format_card(card: Guarantee) -> Text:
             text.append(f"\n{title}\n", style="bold")
             text.append("".join(f"  - {line}\n" for line in lines))
     return text
+
+
+def _format_claim(epsilon: float, delta: float | None) -> str:
+    """Format an epsilon and its delta, both rounded up; None: a delta of 0."""
+    from tacit.privacy import format_upper_bound
+
+    return f"epsilon {format_upper_bound(epsilon)}, delta {format_upper_bound(delta or 0.0)}"

@@ -35,8 +35,8 @@ class MemoryContent:
     """Mark of the account (`account_mark`); None in a new memory; "" after its account was
     forgotten."""
     reports: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    """Epsilon in millionths and bytes of each report, by the campaign's digest in hexadecimal
-    digits."""
+    """For each report, its epsilon for everything the owner rated, in millionths, and its bytes; by
+    the campaign's digest in hexadecimal digits."""
     name: str | None = None
     """Name of the disclosure that the account answers; None until the account answers one."""
     state: State | None = None

@@ -315,7 +315,11 @@ def _are_all_strings(entries: list[Any], kind: str) -> bool:
     other_types = types - string_types - integer_types
     if other_types:
         row = next(row for row, entry in enumerate(entries, 1) if type(entry) in other_types)
-        raise DataError(f"a {kind} id is an integer or a string", row=row, found=entries[row - 1])
+        raise DataError(
+            f"a {kind} id is an integer or a string",
+            row=row,
+            found=f"a value of type {type(entries[row - 1]).__name__}",
+        )
     if string_types and integer_types:
         what = f"the {kind} ids mix integers and strings"
         fix = "Turn all of them into strings."
@@ -399,15 +403,15 @@ def check_stars(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
     """
     try:
         stars = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"a rating is not a number ({error})", expected="finite numbers") from None
+    except (TypeError, ValueError):  # its message would show a cell
+        raise DataError("a rating is not a number", expected="finite numbers") from None
     if stars.ndim != 1:
         raise DataError("ratings come as one column", found=f"an array of shape {stars.shape}")
     if not stars.size:
         raise DataError("there is no rating", expected="at least one row")
-    _refuse_first(stars, np.isfinite(stars), "a rating is not a finite number", "a finite number")
+    _refuse_first(np.isfinite(stars), "a rating is not a finite number", "a finite number")
     if scale is not None:
-        _refuse_first(stars, scale.holds(stars), "a rating lies off the scale", str(scale))
+        _refuse_first(scale.holds(stars), "a rating lies off the scale", str(scale))
     return stars
 
 
@@ -427,23 +431,23 @@ def check_times(timestamps: Any) -> NDArray[np.int64]:
     if times.ndim != 1:
         raise DataError("times come as one column", found=f"an array of shape {times.shape}")
     if times.dtype.kind == "M":
-        _refuse_first(times, ~np.isnat(times), "a time is missing", TIME)
+        _refuse_first(~np.isnat(times), "a time is missing", TIME)
         times = times.astype("datetime64[s]").astype(np.int64)
     if times.dtype.kind not in "iuf":
         raise DataError("a time is not a number", found=str(times.dtype), expected=TIME)
-    _refuse_first(times, np.isfinite(times), "a time is not a finite number", TIME)
+    _refuse_first(np.isfinite(times), "a time is not a finite number", TIME)
     in_range = (times >= -LAST_SECOND) & (times <= LAST_SECOND)
-    _refuse_first(times, in_range, "a time is not in seconds", TIME)
+    _refuse_first(in_range, "a time is not in seconds", TIME)
     return times.astype(np.int64, copy=False)
 
 
-def _refuse_first(
-    column: NDArray[Any], is_valid: NDArray[np.bool_], what: str, expected: str
-) -> None:
-    """Raise DataError with the first row of the column that is not valid, if there is one."""
+def _refuse_first(is_valid: NDArray[np.bool_], what: str, expected: str) -> None:
+    """Raise DataError with the number of the first row that is not valid, if there is one.
+
+    The error does not show the cell, which is private.
+    """
     if not is_valid.all():
-        row = int(np.argmin(is_valid))
-        raise DataError(what, row=row + 1, found=column[row].item(), expected=expected)
+        raise DataError(what, row=int(np.argmin(is_valid)) + 1, expected=expected)
 
 
 def large_id_error(kind: str) -> DataError:

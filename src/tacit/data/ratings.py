@@ -94,6 +94,9 @@ class Ratings:
     """The table that the columns were read from; None for ratings built from arrays."""
     filtered: bool = False
     """Whether `drop_rare` was called, which drops ratings because of what other people rated."""
+    joined_people: tuple[str, ...] = ()
+    """Texts of the ids of people that the table has in several ways of writing, such as two forms
+    of Unicode, so that each may be that of several people."""
 
     @classmethod
     def from_arrays(

@@ -28,7 +28,7 @@ from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.sums import SumRelease
 from tacit.mechanisms.topk import TopSelection
-from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust, format_upper_bound
 
 _LIST_LENGTH = 10
 """Length of the list on the card of `top-selection`."""
@@ -338,8 +338,11 @@ def _card(name: str, terms: Terms, epsilon: float, delta: float, parameters: str
 
 def _sentence(terms: Terms, epsilon: float, delta: float) -> str:
     """Say what epsilon and delta mean to a person, to whom the card says "you"."""
-    factor = f"{math.exp(epsilon):.3g}" if epsilon < _WRITTEN_AS_POWER else f"e^{epsilon:.3g}"
-    chance = f", plus a chance of {delta:g}" if delta else ""
+    if epsilon < _WRITTEN_AS_POWER:
+        factor = format_upper_bound(math.exp(epsilon), digits=3)
+    else:
+        factor = f"e^{format_upper_bound(epsilon, digits=3)}"
+    chance = f", plus a chance of {format_upper_bound(delta)}" if delta else ""
     return (
         f"Any property of {terms.released} is at most {factor} times as likely as it "
         f"would be {_neighbour(terms.adjacency)}{chance}; and the reverse."

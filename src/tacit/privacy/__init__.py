@@ -1,8 +1,9 @@
 """Privacy guarantees, and how people read them.
 
-guarantee     the card: what is claimed, for whom, against whom, and on what basis
-measurements  how well attackers did: the part of a card, and the sentence that describes it
-officer_card  a page about a guarantee for a person who decides, with a verdict of one word
+guarantee       the card: what is claimed, for whom, against whom, and on what basis
+measurements    how well attackers did: the part of a card, and the sentence that describes it
+printed_bounds  bounds as short texts, rounded to the safe side
+officer_card    a page about a guarantee for a person who decides, with a verdict of one word
 """
 
 from tacit.privacy.guarantee import Adjacency as Adjacency
@@ -23,3 +24,5 @@ from tacit.privacy.measurements import attack_summary as attack_summary
 from tacit.privacy.measurements import has_too_few_people as has_too_few_people
 from tacit.privacy.measurements import permuted_measurement as permuted_measurement
 from tacit.privacy.measurements import strongest_measurement as strongest_measurement
+from tacit.privacy.printed_bounds import format_lower_bound as format_lower_bound
+from tacit.privacy.printed_bounds import format_upper_bound as format_upper_bound

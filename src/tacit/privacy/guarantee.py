@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from tacit.errors import ConfigError
 from tacit.privacy.measurements import Measurement
+from tacit.privacy.printed_bounds import format_upper_bound
 from tacit.views import table
 
 Unit = Literal["user", "rating", "attribute value", "vote history", "reward", "visit"]
@@ -155,7 +156,9 @@ class Guarantee:
         """Return a table for notebooks: the card without claims, sources and lifetime epsilon."""
         one_release = None
         if self.epsilon is not None:
-            one_release = f"epsilon {self.epsilon:g}, delta {self.delta:g}, {self.adjacency}"
+            epsilon = format_upper_bound(self.epsilon)
+            delta = format_upper_bound(self.delta or 0.0)
+            one_release = f"epsilon {epsilon}, delta {delta}, {self.adjacency}"
         rows = [
             ("Basis", self.first_line),
             ("Meaning", self.sentence),

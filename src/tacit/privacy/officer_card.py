@@ -12,12 +12,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import Literal
 
 from tacit.privacy.guarantee import Basis, Guarantee, Trust
 from tacit.privacy.measurements import Measurement
+from tacit.privacy.printed_bounds import format_upper_bound
 
 Verdict = Literal["strong", "moderate", "weak", "none"]
 STRONG = 0.5
@@ -290,13 +290,8 @@ def _full_cards(cards: Sequence[Guarantee]) -> str:
 
 def _format_cost(epsilon: float, delta: float) -> str:
     """Format a cost with few digits, rounded up: the page never promises more than the card."""
-    return f"epsilon {_round_up(epsilon, digits=3):.3g} at delta {_round_up(delta, digits=2):.2g}"
-
-
-def _round_up(number: float, *, digits: int) -> float:
-    """Return the number, or the next one above it that has this many digits."""
-    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(str(number))
-    return float(rounded)
+    epsilon_text = format_upper_bound(epsilon, digits=3)
+    return f"epsilon {epsilon_text} at delta {format_upper_bound(delta, digits=2)}"
 
 
 def _judge_measurements(measurements: Sequence[Measurement]) -> Verdict:

@@ -57,9 +57,17 @@ def likes_of_consenting(ratings: Ratings, ids: Iterable[Any], threshold: float) 
         (consenting people with likes, items) 1 for a like, no entry otherwise.
 
     Raises:
-        DataError: None of the ids is in the ratings.
+        DataError: None of the ids is in the ratings, or one may be that of several people, who may
+            not all have agreed.
     """
     consenting = set(ids)
+    if not {str(person) for person in consenting}.isdisjoint(ratings.joined_people):
+        raise DataError(
+            "the ratings write the id of a consenting person in several ways, so it may be that of "
+            "somebody else, too, who never agreed",
+            expected="ids that are written in one way, such as in one form of Unicode",
+            fix="Give each person one id, or leave this person out of the list.",
+        )
     users = [user for user, id_ in enumerate(ratings.user_ids.tolist()) if id_ in consenting]
     if not users:
         raise DataError(

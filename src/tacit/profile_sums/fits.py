@@ -101,7 +101,7 @@ def count_fit(
         check: Called with all earlier fits; if it raises, the fit is not counted.
 
     Returns:
-        All fits of these ratings, the new one last; without noise `others` and the new one.
+        All fits of this ratings object, the new one last; without noise `others` and the new one.
     """
     if all(new_fit.noises):
         return FITS_IN_PROCESS.add(ratings, new_fit, others, check)

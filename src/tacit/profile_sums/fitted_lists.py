@@ -300,7 +300,7 @@ def _consented_likes(
 
     Raises:
         ConfigError: There are two domains, or the ratings are not in memory.
-        DataError: None of the ids is in the ratings.
+        DataError: None of the ids is in the ratings, or one may be that of several people.
     """
     if not sides.one_domain or not isinstance(ratings, Ratings):
         raise ConfigError(

@@ -7,10 +7,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_UP, Decimal
 
-from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust, format_upper_bound
 from tacit.profile_sums.fits import Fit, list_assumed_public, total_epsilon
 from tacit.profile_sums.settings import Settings
-from tacit.recommenders.public_facts import describe_assumptions, describe_condition
+from tacit.recommenders.fits_in_process import UNCOUNTED_FITS
+from tacit.recommenders.public_facts import (
+    ONE_ID_EACH,
+    REFUSALS_ARE_SEEN,
+    TYPES_ARE_PUBLIC,
+    describe_assumptions,
+    describe_condition,
+)
 
 _UNIT = Adjacency("user", "add or remove")
 _NAME = "Private lists from noisy sums over people"
@@ -94,6 +101,7 @@ def _add_consenting(card: Guarantee, consenting: int) -> Guarantee:
                 "whether a person agreed did not depend on other people's rows, other than through "
                 "releases and the person's own lists"
             ),
+            "each id in the list of those who agreed is that of one person, who agreed",
         ),
         not_covered=(
             *card.not_covered,
@@ -171,8 +179,9 @@ def _card_with_noise(
     assumed_public = list_assumed_public(fits)
     epsilon = total_epsilon((*fits, *planned), delta)
     sentence = (
-        f"What all others get to see is ({epsilon:.6g}, {delta:g})-differentially private "
-        "for each person's whole profile, in all domains together."
+        f"What all others get to see is ({format_upper_bound(epsilon)}, "
+        f"{format_upper_bound(delta)})-differentially private for each person's whole profile, in "
+        "all domains together."
     )
     counted_fits = "one fit"
     if fits[-1].plan:
@@ -190,7 +199,7 @@ def _card_with_noise(
         last_epsilon = total_epsilon(fits[-1:], delta)
         sentence += (
             f" That is {len(fits)} fits together; the last one alone has epsilon "
-            f"{last_epsilon:.6g}."
+            f"{format_upper_bound(last_epsilon)}."
         )
     charged_fits = (*fits, *planned)
     sums = f"{sum(len(fit.noises) for fit in charged_fits)} noisy sums over people, all charged"
@@ -218,6 +227,8 @@ def _card_with_noise(
                 "the catalogue, its domains and metadata, and the scale of stars", assumed_public
             ),
             "item metadata were made without these people's ratings or events",
+            ONE_ID_EACH,
+            TYPES_ARE_PUBLIC,
             (
                 f"{sums}; in each, all that one person adds is clipped together, to integers, and "
                 "Gaussian noise comes from the operating system's generator, by an exact integer "
@@ -233,7 +244,9 @@ def _card_with_noise(
         not_covered=(
             "a person's own list, seen by another person: it is made from their own rows",
             "the platform, which holds everyone's rows",
+            REFUSALS_ARE_SEEN,
             "reactions of people to their lists that become rows of a later fit",
+            f"{UNCOUNTED_FITS}, and those of a `previous` model or a ledger",
             "a profile that is changed rather than removed: at most twice the mu of a removal",
             "what other people's rows reveal about a person even without that person's rows",
         ),

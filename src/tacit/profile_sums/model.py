@@ -134,7 +134,8 @@ class PrivateLists(base.ItemRecommender):
     def fit(self, ratings: RatingsSource, y: None = None) -> Self:
         """Fit the model to everybody's ratings.
 
-        The card also counts earlier fits of this object, and of equal ratings in this process.
+        The card also counts earlier fits of this object, and of the same ratings object in
+        this process.
 
         Args:
             ratings: In memory, in buckets on disk or on a cluster; the sums are the same. A

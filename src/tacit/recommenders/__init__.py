@@ -7,7 +7,7 @@ header_types.py     checks the types of values in model files
 item_details.py     categories, prices and pictures of items, which are shown with them
 model_files.py      finds the class that reads a model file
 public_facts.py     facts that a private fit assumes to be public
-fits_in_process.py  counts the fits of equal ratings in this process
+fits_in_process.py  counts the fits of one ratings object in this process
 baselines/          recommenders to compare with
 """
 

@@ -1,18 +1,18 @@
-"""Count the fits of equal ratings in this process, for the cards of later fits.
+"""Count the fits of one ratings object in this process, for the cards of later fits.
 
-Objects, model files and ledgers each count their own fits. If two objects are fitted to the same
-ratings, as in a notebook, neither knows of the other; this module knows of both. Ratings in memory
-are equal if their users, items and stars are equal; ratings that are read from files, if the
-content of the files is equal; ratings of a cluster, only if they are the same open object. Ratings
-with one more row are different ratings for this module, although they may be of the same people; a
-`previous` model or a ledger connects such fits.
+Models, model files and ledgers each count their own fits. If two models are fitted to the same
+ratings object, as in a notebook, neither knows of the other; this module knows of both. The rows
+are not compared: ratings that are read or made again are another object, also if every row is
+equal. A count by content would tell readers of a card whether the ratings of two fits are equal
+in every row, which may be one person's decision. Fits to another object count for a later one if
+they are in its `previous` model or in its ledger; otherwise they are separate releases, as cards
+say (`UNCOUNTED_FITS`).
 
-The module stores a digest of the ratings and the costs of the fits, in memory only.
+The module stores the costs of fits, in memory only, for as long as the ratings object exists.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 import secrets
 import threading
@@ -23,12 +23,16 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
-import numpy as np
-
-from tacit.data.ratings import Column, Ratings
-from tacit.data.stored_ratings import RatingsSource, StoredRatings
+from tacit.data.stored_ratings import RatingsSource
 
 FitT = TypeVar("FitT")
+
+UNCOUNTED_FITS = (
+    "a fit of these people that is not counted here: it is a separate release, and its cost is "
+    "added to this. Counted are fits of one model object, and fits to one ratings object in one "
+    "program"
+)
+"""Line of a card about other fits. Cards of designs with more ways to count say those, too."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +67,12 @@ class CountedFit:
 
 
 class FitCounter(Generic[FitT]):
-    """Counts the fits of one kind of recommender, for each set of ratings."""
+    """Counts the fits of one kind of recommender, for each ratings object."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._by_digest: dict[bytes, tuple[FitT, ...]] = {}
-        self._by_store: WeakKeyDictionary[StoredRatings, tuple[FitT, ...]] = WeakKeyDictionary()
+        # Ratings are hashed and compared by identity, so the keys do not depend on the rows.
+        self._by_ratings: WeakKeyDictionary[RatingsSource, tuple[FitT, ...]] = WeakKeyDictionary()
         _counters.add(self)
 
     def add(
@@ -90,23 +94,23 @@ class FitCounter(Generic[FitT]):
                 None: nothing is called.
 
         Returns:
-            All fits of these ratings: earlier fits that only this counter knows of, then `others`,
-            then the new fit.
+            All fits of this ratings object: earlier fits that only this counter knows of, then
+            `others`, then the new fit.
         """
         if _comparing.get():
             if check is not None:
                 check(tuple(others))
             return (*others, new_fit)
         with self._lock:
-            counted = self._read(ratings)
+            counted = self._by_ratings.get(ratings, ())
             earlier = (*[fit for fit in counted if fit not in others], *others)
             if check is not None:
                 check(earlier)
-            self._write(ratings, (*counted, new_fit))
+            self._by_ratings[ratings] = (*counted, new_fit)
         return (*earlier, new_fit)
 
     def list_fits(self, ratings: RatingsSource, others: Sequence[FitT] = ()) -> tuple[FitT, ...]:
-        """Return the earlier fits of these ratings, as `add` returns them, and count nothing.
+        """Return the earlier fits of this ratings object, as `add` returns them, and count nothing.
 
         Args:
             ratings: The ratings.
@@ -115,11 +119,11 @@ class FitCounter(Generic[FitT]):
         if _comparing.get():
             return tuple(others)
         with self._lock:
-            counted = self._read(ratings)
+            counted = self._by_ratings.get(ratings, ())
         return (*[fit for fit in counted if fit not in others], *others)
 
     def remember(self, ratings: RatingsSource, fits: Sequence[FitT]) -> None:
-        """Count fits of these ratings that are recorded elsewhere, such as in a ledger.
+        """Count fits of this ratings object that are recorded elsewhere, such as in a ledger.
 
         Fits that are counted already are not counted again. In a `comparison` block nothing is
         counted.
@@ -127,25 +131,9 @@ class FitCounter(Generic[FitT]):
         if _comparing.get():
             return
         with self._lock:
-            counted = self._read(ratings)
-            self._write(ratings, (*counted, *[fit for fit in fits if fit not in counted]))
-
-    def _read(self, ratings: RatingsSource) -> tuple[FitT, ...]:
-        """Return the fits that are counted for these ratings."""
-        digest = _find_digest(ratings)
-        if digest is not None:
-            return self._by_digest.get(digest, ())
-        assert isinstance(ratings, StoredRatings)  # those in memory have a digest
-        return self._by_store.get(ratings, ())
-
-    def _write(self, ratings: RatingsSource, fits: tuple[FitT, ...]) -> None:
-        """Store the fits that are counted for these ratings."""
-        digest = _find_digest(ratings)
-        if digest is not None:
-            self._by_digest[digest] = fits
-        else:
-            assert isinstance(ratings, StoredRatings)  # those in memory have a digest
-            self._by_store[ratings] = fits
+            counted = self._by_ratings.get(ratings, ())
+            uncounted = [fit for fit in fits if fit not in counted]
+            self._by_ratings[ratings] = (*counted, *uncounted)
 
 
 _comparing: ContextVar[bool] = ContextVar("comparing", default=False)
@@ -157,8 +145,7 @@ _counters: WeakSet[FitCounter[Any]] = WeakSet()
 def forget_fits() -> None:
     """Forget all fits in all counters. Only tests may call this: their people are generated."""
     for counter in _counters:
-        counter._by_digest.clear()
-        counter._by_store.clear()
+        counter._by_ratings.clear()
 
 
 @contextmanager
@@ -173,28 +160,3 @@ def comparison() -> Iterator[None]:
         yield
     finally:
         _comparing.reset(token)
-
-
-def _find_digest(ratings: RatingsSource) -> bytes | None:
-    """Return a digest of ratings in memory, or of ratings read from files; None if on a cluster."""
-    return ratings.digest if isinstance(ratings, StoredRatings) else digest_rows(ratings)
-
-
-def digest_rows(ratings: Ratings) -> bytes:
-    """Return a SHA-256 digest of users, items and stars. It must not be published."""
-    sha = hashlib.sha256()
-    for column in (ratings.user_ids, ratings.item_ids):
-        _add_ids(sha, column)
-    for numbers in (ratings.users, ratings.items, ratings.values):
-        sha.update(np.ascontiguousarray(numbers).data)
-    return sha.digest()
-
-
-def _add_ids(sha: hashlib._Hash, ids: Column) -> None:
-    """Add ids, after their number and type, to a digest. Different ids give different digests."""
-    sha.update(f"{len(ids)} {ids.dtype}:".encode())
-    if ids.dtype == object:
-        texts = "".join(f"{len(text)}:{text}" for text in ids.tolist())
-        sha.update(texts.encode("utf-8", "surrogatepass"))
-    else:
-        sha.update(np.ascontiguousarray(ids).data)

@@ -24,7 +24,27 @@ class PublicFact(NamedTuple):
 
 
 _FORMAT_REMEDY = "read the file by a written description with --format FILE"
-"""Remedy for all facts of `GUESSES`."""
+"""Remedy for the facts of `GUESSES`."""
+_OPTION_REMEDIES: Mapping[str, str] = {
+    "decimal": f"name the decimal sign with decimal='.', or {_FORMAT_REMEDY}",
+    "dates": f"name the order of dates with dates=..., or {_FORMAT_REMEDY}",
+}
+"""Remedies for the facts of `GUESSES` that an option settles, too, also for a data frame."""
+ONE_ID_EACH = (
+    "one person has one id, and an id is one person's: ids that differ only in blanks around them "
+    "or in how Unicode spells a letter are one id"
+)
+"""Assumption of cards that protect all rows of a person: the rows of an id are taken for them."""
+TYPES_ARE_PUBLIC = (
+    "where columns have types (data frames, lists of values, Parquet, databases), these types do "
+    "not depend on one person's rows"
+)
+"""Assumption of cards of fits to rows."""
+REFUSALS_ARE_SEEN = (
+    "whether a fit could be made: rows of one person that cannot be read may stop it, and later "
+    "model files list a fit that failed after it was charged"
+)
+"""What cards of fits to rows do not cover."""
 
 GUESSES: Mapping[str, str] = {
     "encoding": "the encoding of the file",
@@ -33,9 +53,9 @@ GUESSES: Mapping[str, str] = {
     "rows": "which of its line ends are inside quotes",
     "columns": "which of its columns holds what",
     "ids": "whether its ids are whole numbers",
-    "decimal": "which sign stands between thousands",
+    "decimal": "what commas and points in numbers mean",
     "dates": "whether dates have the day or the month first",
-    "times": "whether numbers are seconds or dates",
+    "times": "how its times are read",
     "domains": "the domains of items that stood beside the ratings",
     "people": "how the file about the people is written",
 }
@@ -51,11 +71,15 @@ PUBLIC_FACTS: Mapping[str, PublicFact] = {
     ),
     "titles": PublicFact("text that stood beside the ratings", "give titles with --items FILE"),
     "lists": PublicFact(
-        "how lists of items are written: the sign between them, and whether stars stand beside",
-        "write the ratings with a row for each",
+        "whether cells hold lists of items, and how lists of items are written: the sign between "
+        "them, and whether stars stand beside",
+        f"write the ratings with a row for each and {_FORMAT_REMEDY}",
     ),
     "values": PublicFact("which values of the attribute occur", "give --values NAME=A,B"),
-    **{name: PublicFact(fact, _FORMAT_REMEDY) for name, fact in GUESSES.items()},
+    **{
+        name: PublicFact(fact, _OPTION_REMEDIES.get(name, _FORMAT_REMEDY))
+        for name, fact in GUESSES.items()
+    },
 }
 """Facts that may be found in the ratings, by their names in model files."""
 
@@ -131,13 +155,26 @@ def describe_condition(names: Sequence[str]) -> str:
     read_off = [name for name in names if name != UNKNOWN_SPENDING]
     if read_off:
         facts = _join_clauses([_FACTS[name].fact for name in read_off])
-        remedies = _join_clauses([*dict.fromkeys(_FACTS[name].remedy for name in read_off)])
+        remedies = _join_clauses(_list_remedies(read_off))
         verb = "is" if len(read_off) == 1 else "are"
         sentences += f" This is conditional: {facts} {verb} taken for public."
         sentences += f" To have it proved, {remedies}."
     if UNKNOWN_SPENDING in names:
         sentences += f" And {_SPENDING}. To have it counted, {_SPENDING_REMEDY}."
     return sentences
+
+
+def _list_remedies(names: Sequence[str]) -> list[str]:
+    """List what the user can do about some facts, each once.
+
+    If a written description of the file is needed for one fact, it is not named again as the second
+    way for another one.
+    """
+    remedies = [*dict.fromkeys(_FACTS[name].remedy for name in names)]
+    if _FORMAT_REMEDY not in remedies:
+        return remedies
+    second_way = f", or {_FORMAT_REMEDY}"
+    return [remedy for remedy in remedies if not remedy.endswith(second_way)]
 
 
 def _join_clauses(clauses: Sequence[str]) -> str:

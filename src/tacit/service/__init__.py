@@ -6,10 +6,11 @@ Each file has one concern. In the order in which a request meets them: `http_pro
 connection), `middleware` (every request), `keys` and `limits` (who asks, how often), `http_bodies`
 and `strict_json` (what is read), `operations` and `access` (routes and their roles), `resources/`
 (the routes, by subject), `idempotency` and `commits` (what is stored before it is answered),
-`problems` (refusals). What is served: `served_things`, `deployment`, `served_models`, `kinds`, and
-for comparisons of lists, `splits` and `split_releases`. How it runs: `settings`, `service`,
-`application`, `processes`; beside the requests, `model_watch`, `event_log` and `metrics`. The
-remaining files are parts of these, or folders to start from (`demo`, `model_folder`).
+`problems` (refusals), `refused_requests` (who counts although a request is refused). What is
+served: `served_things`, `deployment`, `served_models`, `kinds`, and for comparisons of lists,
+`splits` and `split_releases`. How it runs: `settings`, `service`, `application`, `processes`;
+beside the requests, `model_watch`, `event_log` and `metrics`. The remaining files are parts of
+these, or folders to start from (`demo`, `model_folder`).
 """
 
 from tacit.service import required_packages as required_packages  # first: it names what is missing

@@ -32,6 +32,19 @@ _SINGLE_HEADERS = (b"authorization", b"content-encoding", b"content-type", b"ide
 """Headers that may be sent once only, because two would have no single meaning."""
 
 
+class UnreadableContent(Problem):
+    """A problem of status 400: the whole body arrived, and its content is refused.
+
+    Args:
+        detail: A sentence without any value of the request.
+        body: The body that is refused.
+    """
+
+    def __init__(self, detail: str, body: bytes) -> None:
+        super().__init__(400, detail)
+        self.body = body
+
+
 async def read_body(scope: Scope, receive: Receive, most_bytes: int) -> tuple[bytes, Any]:
     """Read the whole body of a request, and parse it.
 
@@ -45,6 +58,7 @@ async def read_body(scope: Scope, receive: Receive, most_bytes: int) -> tuple[by
         there is no body.
 
     Raises:
+        UnreadableContent: `parse_json` refuses the body.
         Problem: Status 400, the request is malformed; 408, it is too slow; 411, its body comes in
             chunks; 413, it is too large; 415, it is compressed, or of another media type or
             charset; 431, its head is too large.
@@ -131,8 +145,8 @@ def _decode(headers: dict[bytes, bytes], body: bytes) -> Any:
     """Parse a body by the media type in its headers.
 
     Raises:
-        Problem: Status 415, the media type or the charset is not read here; 400, `parse_json`
-            refuses the body.
+        UnreadableContent: `parse_json` refuses the body.
+        Problem: Status 415, the media type or the charset is not read here.
     """
     content_type = headers.get(b"content-type", b"").decode("latin-1")
     media_type, _, parameters = content_type.lower().partition(";")
@@ -148,4 +162,4 @@ def _decode(headers: dict[bytes, bytes], body: bytes) -> Any:
     try:
         return parse_json(body)
     except RefusedContent as refused:
-        raise Problem(400, f"The body is not read: {refused}.") from None
+        raise UnreadableContent(f"The body is not read: {refused}.", body) from None

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,7 +21,7 @@ from tacit.errors import TacitError
 from tacit.service import problems
 from tacit.service.commits import REQUEST_DEADLINE
 from tacit.service.event_log import EventLog
-from tacit.service.http_bodies import read_body
+from tacit.service.http_bodies import MISSING, UnreadableContent, read_body
 from tacit.service.keys import Caller
 from tacit.service.limits import RateLimits
 from tacit.service.metrics import Metrics
@@ -122,15 +123,39 @@ class Middleware:
         if self._known_hosts is not None and _read_host(scope) not in self._known_hosts:
             raise Problem(400, "No service of this name is here: see `hosts` in tacit.toml.")
         caller = self._admit(scope)
-        octets, value = await read_body(scope, receive, self._find_body_limit(scope["path"]))
+        try:
+            octets, value = await read_body(scope, receive, self._find_body_limit(scope["path"]))
+        except UnreadableContent as refusal:
+            return await self._refuse_unreadable(scope, caller, refusal)
         operation = self._operations.find(scope)
         operation.check_role(caller)
-        state = scope.setdefault("state", {})
-        state["caller"] = caller
-        state["octets"] = octets
-        state["value"] = value
-        state["places"] = self.places
-        return await self._run(operation, Request(scope))
+        return await self._run(operation, self._make_request(scope, caller, octets, value))
+
+    async def _refuse_unreadable(
+        self, scope: Scope, caller: Caller, refusal: UnreadableContent
+    ) -> Response:
+        """Refuse a request whose body cannot be read, after its operation did what comes before.
+
+        Raises:
+            UnreadableContent: The refusal.
+            Problem: Status 503, as for a request that is run.
+        """
+        scope = dict(scope)  # the log names no operation for a request that cannot be read
+        try:
+            operation = self._operations.find(scope)
+            operation.check_role(caller)
+        except Problem:
+            raise refusal from None
+        request = self._make_request(scope, caller, refusal.body, MISSING)
+        call = operation.prepare_refusal(request, refusal)
+        return await self._run_in_place(operation, request, call, self._deadline())
+
+    def _make_request(self, scope: Scope, caller: Caller, octets: bytes, value: Any) -> Request:
+        """Make the request that an operation reads, from its scope, caller and body."""
+        state = dict(scope.get("state", {}))
+        state |= {"caller": caller, "octets": octets, "value": value, "places": self.places}
+        scope["state"] = state
+        return Request(scope)
 
     def _find_body_limit(self, path: str) -> int:
         """Return the most bytes that a body may have at an address."""
@@ -187,11 +212,25 @@ class Middleware:
                 gets the answer that it stores.
             Exception: What the operation raises.
         """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.settings.answer_within
-        call = operation.prepare(request)
+        deadline = self._deadline()
+        try:
+            call = operation.prepare(request)
+        except InvalidRequest as invalid:
+            refuse = operation.prepare_refusal(request, invalid)
+            return await self._run_in_place(operation, request, refuse, deadline)
         if operation.runs_on_loop(call):
             return operation.make_response(call())
+        return await self._run_in_place(operation, request, call, deadline)
+
+    def _deadline(self) -> float:
+        """Return the time, by the event loop's clock, until which an answer is waited for."""
+        return asyncio.get_running_loop().time() + self.settings.answer_within
+
+    async def _run_in_place(
+        self, operation: Operation, request: Request, call: Callable[[], Any], deadline: float
+    ) -> Response:
+        """Wait for a place, run a call of an operation, and return its answer; see `_run`."""
+        loop = asyncio.get_running_loop()
         await self._acquire_place(deadline)
         REQUEST_DEADLINE.set(deadline)
         work = operation.start(request, call)
@@ -231,11 +270,11 @@ class Middleware:
     def _log_late_fault(self, work: asyncio.Future[Response]) -> None:
         """Log an error of an operation that ended after its request was answered.
 
-        Problems and errors of tacit are expected, and not logged: a retry of the request gets the
+        Refusals and errors of tacit are expected, and not logged: a retry of the request gets the
         refusal.
         """
         error = None if work.cancelled() else work.exception()
-        if error is not None and not isinstance(error, Problem | TacitError):
+        if error is not None and not isinstance(error, Problem | InvalidRequest | TacitError):
             self._log.write_fault("late", error)
 
 

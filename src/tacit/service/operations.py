@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Any, TypeVar, get_args
+from typing import Any, NoReturn, TypeVar, get_args
 from urllib.parse import parse_qsl
 
 from fastapi import Request, Response
@@ -40,6 +40,8 @@ ReadRequest = Callable[[Request], Any]
 """Function that reads an argument from a request."""
 IsQuick = Callable[..., bool]
 """Function of an operation's arguments: whether the call neither waits nor computes for long."""
+BeforeRefusal = Callable[[Request], None]
+"""Function that runs for a request whose content is refused, before the refusal is sent."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class Operation(APIRoute):
         self._endpoint = endpoint
         self._is_coroutine = inspect.iscoroutinefunction(endpoint)
         self._is_quick: IsQuick = getattr(endpoint, "is_quick", _is_never_quick)
+        self._before_refusal: BeforeRefusal | None = getattr(endpoint, "before_refusal", None)
         super().__init__(path, endpoint_for_fastapi, **options)
         # Listed once here, since FastAPI's fields compute these at each access.
         self._parameters = self._list_parameters()
@@ -126,6 +129,28 @@ class Operation(APIRoute):
             Problem: The request is refused; what was read to tell whether it is quick shows this.
         """
         return self._is_quick(**call.keywords)
+
+    def prepare_refusal(
+        self, request: Request, refusal: InvalidRequest | Problem
+    ) -> Callable[[], NoReturn]:
+        """Make the call that refuses a request after what `run_before_refusal` named has run.
+
+        Args:
+            request: The request, whose body arrived.
+            refusal: The exception that the call raises.
+
+        Raises:
+            InvalidRequest | Problem: The refusal, at once: nothing is to run before it.
+        """
+        before_refusal = self._before_refusal
+        if before_refusal is None:
+            raise refusal
+
+        def refuse() -> NoReturn:
+            before_refusal(request)
+            raise refusal
+
+        return refuse
 
     def start(self, request: Request, call: Callable[[], Any]) -> Future[Response]:
         """Start a prepared call: a coroutine on the loop, a function in a thread."""
@@ -249,6 +274,24 @@ def run_on_loop_where(is_quick: IsQuick) -> Callable[[Endpoint], Endpoint]:
 
     def mark(endpoint: Endpoint) -> Endpoint:
         endpoint.is_quick = is_quick  # type: ignore[attr-defined]
+        return endpoint
+
+    return mark
+
+
+def run_before_refusal(act: BeforeRefusal) -> Callable[[Endpoint], Endpoint]:
+    """Mark an operation that does something for requests whose content is refused.
+
+    Such a request arrived whole, from a caller who may use the operation; but its body is not the
+    JSON that is read here, or does not fit the OpenAPI document.
+
+    Args:
+        act: Function of the request. It runs in a thread, and reads the body with care, since
+            nothing in it was checked. The endpoint must not be a coroutine.
+    """
+
+    def mark(endpoint: Endpoint) -> Endpoint:
+        endpoint.before_refusal = act  # type: ignore[attr-defined]
         return endpoint
 
     return mark

@@ -1,8 +1,9 @@
 """Releases the daily figures of comparisons: those of each day once, soon after the day ended.
 
-Figures are released by the clock, and when staff look at a comparison. They are never released
-because a person clicked, so that the time of a release reveals nothing about anyone. The file of a
-day is removed once its figures are released, even if nobody looks at them.
+Figures are released by the clock alone. They are never released because a person clicked, so that
+the time of a release reveals nothing about anyone; nor because staff look at a comparison, so that
+the time of an answer does not show how many lines a day's file had. The file of a day is removed
+once its figures are released, even if nobody looks at them.
 """
 
 from __future__ import annotations

@@ -4,11 +4,12 @@ A split is such a comparison, as [splits.NAME] of tacit.toml defines it.
 
 Unit     one person's lists and clicks of all days. On one day a person counts only in the kind of
          list that they got first: at most once as served and once as clicked.
-Stored   a file of each day in the service's folder. It has a line for each time that a list was
-         made for a person or a click of theirs was reported: a keyed hash of the customer, the kind
-         of list, and which of the two happened. It has no item and no time of day, but its lines
-         are in the order in which they came. Repeated lines count once. The file is removed when
-         the figures of its day are released.
+Stored   a file of each day in the service's folder. It has a line for the first time that a list
+         was asked for a person or a click of theirs was reported: a keyed hash of the customer, the
+         kind of list, and which of the two happened. It has no item and no time of day, but its
+         lines are in the order in which they came. A repetition adds no line in the same worker,
+         unless very many people came in between; repeated lines count once. The file is removed
+         when the figures of its day are released.
 Released four whole numbers a day, with discrete Laplace noise of scale 2 / epsilon, charged to the
          split's budget in the ledger. A day without any line is released, too.
 Source   Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006); on integers:
@@ -22,9 +23,10 @@ import math
 import os
 import re
 import secrets
+import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -58,6 +60,9 @@ _HASH_BYTES = 16
 _RECORD = re.compile(rb"([0-9a-f]{32}) ([01]) ([01])")
 """A line of a day's file: a person's hash in hexadecimal digits, the index of their kind of list in
 LISTS, and the index of an event in EVENTS."""
+MOST_REMEMBERED_LINES = 200_000
+"""Most lines of a day's file that a worker remembers, so as not to write them again: about 30 MB.
+Then it forgets all of them."""
 _SINCE = "since"
 """Name of the file that holds the first day of a comparison."""
 _NORMAL_95 = 1.959964
@@ -110,6 +115,10 @@ class Split(ServedThing):
     """Its lines of tacit.toml."""
     folder: Path
     """Folder of the files of its days."""
+    _writer: _LineWriter = field(
+        default_factory=lambda: _LineWriter(), init=False, compare=False, repr=False
+    )
+    """Writes the lines of days."""
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
@@ -254,7 +263,13 @@ class Split(ServedThing):
             lifetime_epsilon=days * epsilon,
             lifetime_delta=0.0,
             assumptions=(
-                "a person has one customer id",
+                "a person has one customer id, and the service keeps its secret for the whole day",
+                (
+                    "no request is refused for its size or for load (413, 429, 503): such a "
+                    "request counts for nobody in it, and all people of one key share its rate, so "
+                    "one person with a very long history or very many reloads could stop others "
+                    "from counting"
+                ),
                 "on one day a person counts once as served, once as clicked, in one kind of list",
                 "a figure is released for every day since the comparison began",
                 "the shop chooses the key for a person without regard to what people did",
@@ -265,6 +280,10 @@ class Split(ServedThing):
                 "figures of other comparisons: each has a budget of its own, and epsilons add up",
                 "counters of lists and requests, which name no one and are exact",
                 "a person under several customer ids",
+                (
+                    "what other people do because a request was refused: if lists for many people "
+                    "are refused because of one of them, nobody gets one and can click on it"
+                ),
             ),
             sources=(
                 "Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",
@@ -276,7 +295,9 @@ class Split(ServedThing):
     def record_people(
         self, day: date, customers: Sequence[bytes], kind_of_list: str, event: str
     ) -> None:
-        """Add a line for each of these people to the file of a day.
+        """Add a line for each of these people to the file of a day, unless it has the line.
+
+        A line that this process wrote is not written again as long as it is remembered.
 
         Args:
             day: The day.
@@ -284,14 +305,8 @@ class Split(ServedThing):
             kind_of_list: Kind of the lists that they get: one of LISTS.
             event: What happened to them: one of EVENTS.
         """
-        records = encode_records(customers, kind_of_list, event)
-        # A single write to a file opened for appending, so that workers do not mix their records.
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        file = os.open(self.folder / day.isoformat(), flags, 0o600)
-        try:
-            os.write(file, records)
-        finally:
-            os.close(file)
+        lines = encode_lines(customers, kind_of_list, event)
+        self._writer.append(self.folder / day.isoformat(), lines)
 
     def due_days(self, released: Iterable[date]) -> list[date]:
         """List the days before today that are not released and that the budget covers, in order.
@@ -352,15 +367,59 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def encode_records(customers: Sequence[bytes], kind_of_list: str, event: str) -> bytes:
-    """Encode lines of a day's file; the arguments are those of `Split.record_people`.
+def encode_lines(customers: Sequence[bytes], kind_of_list: str, event: str) -> list[bytes]:
+    """Encode lines of a day's file; the arguments are those of `Split.record_people`."""
+    ending = f" {LISTS.index(kind_of_list)} {EVENTS.index(event)}\n".encode("ascii")
+    return [customer[:_HASH_BYTES].hex().encode("ascii") + ending for customer in customers]
 
-    The lines begin with an end of line. So a line that a full disk cut off before stays a line of
-    its own, which is not counted, and does not damage the lines after it.
+
+def join_lines(lines: Iterable[bytes]) -> bytes:
+    """Join lines to the bytes that are appended to a day's file at once.
+
+    They begin with an end of line. So a line that a full disk cut off before stays a line of its
+    own, which is not counted, and does not damage the lines after it.
     """
-    ending = f" {LISTS.index(kind_of_list)} {EVENTS.index(event)}\n"
-    lines = [customer[:_HASH_BYTES].hex() + ending for customer in customers]
-    return ("\n" + "".join(lines)).encode("ascii")
+    return b"\n" + b"".join(lines)
+
+
+class _LineWriter:
+    """Appends lines to the files of days, each line once as long as it is remembered."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        """The file that was written last."""
+        self._lines: set[bytes] = set()
+        """Lines that this process wrote to that file."""
+        self._lock = threading.Lock()
+        """Held while lines are written."""
+
+    def append(self, path: Path, lines: Iterable[bytes]) -> None:
+        """Append those lines to a file that are not remembered, and remember them.
+
+        Args:
+            path: File of a day, which is made if there is none.
+            lines: Lines with their ends.
+        """
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        with self._lock:
+            file = os.open(path, flags, 0o600)
+            try:
+                # An empty file is new, or somebody removed the one that the lines are in.
+                if path != self._path or os.fstat(file).st_size == 0:
+                    self._path = path
+                    self._lines.clear()
+                new_lines = [line for line in dict.fromkeys(lines) if line not in self._lines]
+                if not new_lines:
+                    return
+                content = join_lines(new_lines)
+                # A single write, so that workers do not mix their lines.
+                is_whole = os.write(file, content) == len(content)
+            finally:
+                os.close(file)
+            if len(self._lines) + len(new_lines) > MOST_REMEMBERED_LINES:
+                self._lines.clear()
+            if is_whole:
+                self._lines.update(new_lines)
 
 
 def count_day(records: bytes) -> Counts:

@@ -106,7 +106,10 @@ def test_times_may_be_decimal_numbers(tmp_path: Path) -> None:
 
 
 def test_a_column_of_dates_is_no_guess_about_numbers(tmp_path: Path) -> None:
-    """Nothing is found in it, so a card has no condition about it."""
+    """Nothing is found in it if it is named, so a card has no condition about it.
+
+    If it is not, its empty cells decide whether it is read.
+    """
     frame = pl.DataFrame(
         {
             "user_id": [user for user, _ in PAIRS],
@@ -115,7 +118,11 @@ def test_a_column_of_dates_is_no_guess_about_numbers(tmp_path: Path) -> None:
         }
     )
     frame.write_parquet(tmp_path / "in.parquet")
-    assert "times" not in import_files(tmp_path / "in.parquet").ratings.guesses
+    path = tmp_path / "in.parquet"
+    named = plan_import([path], {**NAMES, "time": "time"})
+    ratings = carry_out_plan(named, Rules(guessing=True)).ratings
+    assert "times" not in ratings.guesses
+    assert "times" in import_files(path).ratings.guesses
 
 
 def test_a_named_decimal_sign_is_no_sign_of_thousands(tmp_path: Path) -> None:

@@ -494,3 +494,44 @@ def test_a_voter_who_left_is_never_taken_for_another(names: Any) -> None:
         assert run.credit_left("ann") == 20
         assert run.survivors("ann") == {*names} - {names[3], names[4]}
         assert run.votes().keys() == run.survivors("ann")
+
+
+def test_an_interrupted_round_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With two blocks of clients and an exception between them, no call goes on."""
+    server = PRec(PRecSettings(50, 2, 300, epsilon=math.inf, diversity=1), randomness=secure())
+    server.open_round([1, 2], {voter: 1 + voter % 2 for voter in range(200)})
+    for client in range(70):
+        server.join(client)
+    server.recommend(0)
+    server.recommend(69)
+    shipped = Block.advance
+    advanced: list[Block] = []
+
+    def interrupt(block: Block, *arguments: Any) -> None:
+        if advanced:
+            raise KeyboardInterrupt
+        advanced.append(block)
+        shipped(block, *arguments)
+
+    monkeypatch.setattr(Block, "advance", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        server.open_round([1, 2], dict.fromkeys(range(200), 1))
+    monkeypatch.setattr(Block, "advance", shipped)
+    for call in (
+        lambda: server.recommend(1),
+        lambda: server.open_round([1, 2], dict.fromkeys(range(200), 1)),
+        lambda: server.feedback(0, True),
+        server.to_bytes,
+    ):
+        with pytest.raises(PrivacyError, match="Opening a round was interrupted"):
+            call()
+
+
+def test_a_refused_round_does_not_end_the_run() -> None:
+    """What is wrong with candidates or votes is found before anybody is charged."""
+    server = twin()
+    server.open_round(["a"], {1: "a"})
+    with pytest.raises(DataError):
+        server.open_round(["a"], {1: "b"})
+    server.open_round(["a"], {1: "a"})
+    assert server.recommend("ann") == "a"

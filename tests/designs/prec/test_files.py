@@ -215,13 +215,70 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         PRec.load(tmp_path / "other", randomness=secure())
 
 
-def test_gates_of_another_plan_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A version that divides epsilon otherwise cannot go on with gates drawn for the old one."""
+def test_gates_of_another_plan_go_on_if_they_keep_to_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version that divides epsilon otherwise goes on with the old gates, and its cards say so."""
     server, _ = played(tmp_path, epsilon=30.0)
     server.save(tmp_path / "run")
     monkeypatch.setattr("tacit.designs.prec.settings._SAFE", 0.9)
-    with pytest.raises(ModelFileError, match="divide epsilon in another way"):
-        PRec.load(tmp_path / "run", randomness=secure())
+    loaded = PRec.load(tmp_path / "run", randomness=secure())
+    assert loaded.settings.plan != server.plan
+    assert loaded.plan == server.plan
+    assert loaded.guarantees() == server.guarantees()
+    assert loaded.to_bytes() == (tmp_path / "run").read_bytes()
+
+
+@pytest.mark.parametrize("wanted", [{"epsilon": 30.0}, {"epsilon": None, "peers": 60}])
+@pytest.mark.parametrize(("factor", "is_refused"), [(1 - 1e-15, False), (0.5, False), (2, True)])
+def test_gates_go_on_unless_a_bound_of_the_rounds_is_larger(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wanted: dict[str, Any],
+    factor: float,
+    is_refused: bool,
+) -> None:
+    """Another logarithm or a sharper bound does not end a run; a larger bound of its cost does."""
+    server, _ = played(tmp_path, **wanted)
+    server.save(tmp_path / "run")
+    bound = PRecSettings.rounds_epsilon
+
+    def changed_bound(settings: PRecSettings, *sizes: int) -> tuple[float, str]:
+        epsilon, basis = bound(settings, *sizes)
+        return epsilon * factor, basis
+
+    monkeypatch.setattr(PRecSettings, "rounds_epsilon", changed_bound)
+    if is_refused:
+        with pytest.raises(ModelFileError, match="costs the same voters epsilon and delta again"):
+            PRec.load(tmp_path / "run", randomness=secure())
+        return
+    loaded = PRec.load(tmp_path / "run", randomness=secure())
+    assert loaded.plan is not None
+    assert server.plan is not None
+    assert loaded.plan.gate_epsilon == server.plan.gate_epsilon
+    assert loaded.guarantees()[0].epsilon == loaded.plan.epsilon <= server.plan.epsilon
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        None,
+        [],
+        ["x", 1, 1.0],
+        [18, 1, 0.5],
+        [40, -1, 0.5],
+        [40, 10**4, 100.0],
+        [700, 10**4, 0.5],
+    ],
+)
+def test_gates_that_do_not_keep_to_the_settings_are_refused(tmp_path: Path, gate: Any) -> None:
+    """Too little noise, too small a distance, or no parameters at all."""
+    server, _ = played(tmp_path, epsilon=1.0)
+    server.save(tmp_path / "run")
+    header, arrays = container.read(tmp_path / "run")
+    container.write(tmp_path / "other", {**header, "plan": gate}, arrays)
+    with pytest.raises(ModelFileError):
+        PRec.load(tmp_path / "other", randomness=secure())
 
 
 def test_replayed_runs_of_clients_who_left_count() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import pytest
 
@@ -38,17 +39,69 @@ def test_a_bounded_number_of_clients_has_a_lifetime() -> None:
 @pytest.mark.parametrize(
     ("wanted", "basis"),
     [
-        (PRecSettings(100, 2, 300, epsilon=4.0), Basis.EXACT),
+        (PRecSettings(100, 2, 300, epsilon=4.0), Basis.PROVED),
         (PRecSettings(100, 5, 3000, epsilon=9.0), Basis.PROVED),
         (PRecSettings(100, 2, 300, peers=40, variant="published"), Basis.CONDITIONAL),
         (PRecSettings(100, 2, 300, epsilon=math.inf), Basis.NONE),
     ],
 )
 def test_the_basis_is_what_it_rests_on(wanted: PRecSettings, basis: Basis) -> None:
-    """Exact, proved, on a promise, or on nothing; and every card can be written as JSON."""
+    """Proved, on a promise, or on nothing; and every card can be written as JSON.
+
+    The sum of the gate's epsilon and that of the rounds is an upper bound, also where the rounds
+    alone are exact.
+    """
     for card in require_any(cards(wanted)):
         assert card.basis is basis
         json.dumps(card.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        PRecSettings(10**6, 3, 200, peers=68, radius=3, clients_together=2),
+        PRecSettings(1000, 2, 200, peers=13),
+        PRecSettings(1000, 2, 300, peers=17, clients=7),
+        PRecSettings(1000, 2, 200, peers=13, variant="published"),
+        PRecSettings(777, 2, 200, peers=31, variant="published"),
+    ],
+)
+def test_sentences_promise_no_more_than_the_card(wanted: PRecSettings) -> None:
+    """Epsilon and delta in the sentence are not below those of the card."""
+    for card in require_any(cards(wanted)):
+        if card.basis is Basis.PROVED:
+            found = re.search(r"is \((\S+), (\S+)\)-differentially private", card.sentence)
+            assert found is not None
+            epsilon, delta = map(float, found.groups())
+        else:
+            found = re.search(r"is (\S+)-differentially private", card.sentence)
+            assert found is not None
+            epsilon, delta = float(found[1]), 0.0
+        assert card.epsilon is not None
+        assert card.delta is not None
+        assert card.epsilon <= epsilon <= card.epsilon * 1.001
+        assert card.delta <= delta <= card.delta * 1.01
+
+
+def test_parts_on_the_card_are_not_below_those_of_the_plan() -> None:
+    """The gate's epsilon, that of the rounds, and what each further client adds."""
+    wanted = PRecSettings(1000, 2, 200, peers=13)
+    (card,) = cards(wanted)
+    shown = [float(found) for found in re.findall(r"\d+\.\d+(?:e-\d+)?", card.assumptions[1])]
+    assert len(shown) == 2
+    assert shown[0] >= wanted.plan.gate_epsilon
+    assert shown[1] >= wanted.plan.rounds_epsilon
+    added = re.search(r"adds epsilon (\S+) and delta (\S+);", card.lifetime)
+    assert added is not None
+    assert float(added[1]) >= wanted.plan.epsilon
+    assert float(added[2]) >= wanted.plan.delta
+
+
+def test_the_published_card_names_what_else_breaks_its_promise() -> None:
+    """Peers who abstain, and answers that are missing."""
+    (card,) = cards(PRecSettings(100, 2, 300, peers=40, variant="published"))
+    assert any("abstain" in text for text in card.assumptions)
+    assert any("missing answer" in text for text in card.assumptions)
 
 
 def test_sound_cards_ask_for_no_peers() -> None:

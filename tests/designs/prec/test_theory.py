@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -118,6 +119,17 @@ def test_the_chain_is_the_worst_of_all_chains(D, most):
         after = left - -(-weight // (2 * m))
         total[left] = theory.leak(m, T, R, weight) + max(0.0, total[: after + 1].max(initial=0))
     assert theory.eps_chain(m, T, D, R, most, floor, P) == pytest.approx(total.max())
+
+
+@pytest.mark.parametrize("bits", [4, 24, 31, 40])
+def test_the_leak_of_a_round_is_not_below_the_exact_one(bits):
+    """ln(W / (W - 1)) with 60 digits: floats lose nearly all of them if the quotient is rounded."""
+    factor = theory.kappa(2, 1000, 0) * theory.lam(2, 1000, 0)
+    with localcontext(prec=60):
+        for survivors in range(2**bits - 8, 2**bits + 1):
+            exact = (Decimal(survivors) / (survivors - 1)).ln() * Decimal(factor)
+            leak = Decimal(theory.leak(2, 1000, 0, survivors))
+            assert abs(leak / exact - 1) < Decimal("1e-14")
 
 
 def test_long_chains_end_in_the_theorem(monkeypatch):

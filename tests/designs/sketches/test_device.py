@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from tacit.designs.sketches import device as device_module
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device, Limits, RefusalError, explain, new_secret
+from tacit.designs.sketches.guarantees import cards
 from tacit.designs.sketches.messages import UNITS, Clusters, catalogue_digest
 from tacit.designs.sketches.sensing import pairs, sensed_sets
 
@@ -143,7 +144,8 @@ def test_another_seed_or_closing_time_is_paid_for(campaign, other):
     memory = {}
     device = Device(SECRET, memory, Limits(lifetime=2.0))
     tickets = {
-        device.report(made, ITEMS, HISTORY).ticket for made in (campaign(), campaign(**other))
+        device.report(made, ITEMS, HISTORY, now=0).ticket
+        for made in (campaign(), campaign(**other))
     }
     assert len(tickets) == 2
     assert sum(epsilon for epsilon, _ in memory.values()) == 2_000_000
@@ -356,6 +358,61 @@ def test_a_lifetime_ends(campaign):
     with pytest.raises(RefusalError, match="in all"):
         device.report(campaign(seed=bytes([2]) * 16), ITEMS, HISTORY)
     assert device.report(campaign(seed=bytes([1]) * 16), ITEMS, HISTORY).bits in (0, 1)
+
+
+@pytest.mark.parametrize(("unit", "cost"), [("rating", 32.0), ("moved rating", 16.0)])
+def test_limits_are_for_everything_the_owner_rated(unit, cost):
+    """Epsilon 1 for one rating and 32 questions cost 32 for everything: the limits count that."""
+    made = [
+        new_campaign(
+            ITEMS, rated=40, theta=1.0, questions=32, epsilon=1.0, unit=unit, seed=bytes([n]) * 16
+        )
+        for n in range(3)
+    ]
+    units = (unit,)
+    below = Device(SECRET, {}, Limits(epsilon=cost - 1e-6, lifetime=4 * cost, units=units))
+    with pytest.raises(RefusalError, match=f"epsilon {cost:g} for everything its owner rated"):
+        below.report(made[0], ITEMS, HISTORY)
+    memory = {}
+    device = Device(SECRET, memory, Limits(epsilon=cost, lifetime=2 * cost, units=units))
+    for campaign in made[:2]:
+        report = device.report(campaign, ITEMS, HISTORY)
+        assert (
+            f"everything you rated, they cost epsilon {cost:g}"
+            in (explain(campaign, report, ITEMS)[4][1])
+        )
+    assert sum(epsilon for epsilon, _ in memory.values()) == 2 * cost * 1e6
+    with pytest.raises(RefusalError, match=f"epsilon for everything .* adds up to {3 * cost:g}"):
+        device.report(made[2], ITEMS, HISTORY)
+
+
+@given(st.sampled_from(UNITS), st.integers(1, 32), st.integers(1, 40), st.floats(1e-5, 9))
+def test_what_is_counted_is_the_card_of_everything(unit, questions, rated, epsilon):
+    """To a millionth it is that card's epsilon, and never below what the campaign states."""
+    made = new_campaign(
+        ITEMS, rated=rated, theta=1e-6, questions=questions, epsilon=epsilon, unit=unit
+    )
+    memory = {}
+    limits = Limits(epsilon=math.inf, lifetime=math.inf, units=UNITS)
+    Device(SECRET, memory, limits).report(made, ITEMS, HISTORY)
+    ((counted, _),) = memory.values()
+    assert counted >= made.epsilon
+    of_everything = next(card for card in cards(made) if card.adjacency.unit == "user").epsilon
+    assert counted == pytest.approx(max(made.epsilon, of_everything * 1e6), abs=1.001)
+    assert counted >= of_everything * 1e6 * (1 - 1e-12)
+
+
+def test_a_campaign_that_is_over_costs_nothing(campaign):
+    """A late report does not count, so the device sends none; one that was sent stays the same."""
+    made = campaign(closes=1_000_000)
+    memory = {}
+    device = Device(SECRET, memory, ANY)
+    for late in ({"now": 1_000_000.5}, {}):
+        with pytest.raises(RefusalError, match="this campaign is over, by this device's clock"):
+            device.report(made, ITEMS, HISTORY, **late)
+    assert memory == {}
+    sent = device.report(made, ITEMS, HISTORY, now=1_000_000)
+    assert device.report(made, ITEMS, HISTORY, now=1_000_001) == sent
 
 
 @pytest.mark.parametrize("catalogue", [ITEMS[:-1], ITEMS[::-1], [str(item) for item in ITEMS]])

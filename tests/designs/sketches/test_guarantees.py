@@ -159,6 +159,15 @@ def test_only_questions_of_chance_are_said_not_to_depend_on_you():
     assert "the question depends on you" in chosen
 
 
+def test_a_factor_beyond_all_floats_is_a_power_of_e():
+    """32 bits of epsilon 25 for one rating: 800 for everything, which has a card like any other."""
+    made = new_campaign(range(40), rated=4, theta=0.01, questions=32, epsilon=25, unit="rating")
+    everything, rating, _ = cards(made)
+    assert everything.epsilon == pytest.approx(800)
+    assert "at most e^800 times as likely" in everything.sentence
+    assert "at most 7.201e+10 times as likely" in rating.sentence
+
+
 def test_bit_loss():
     """The loss of one bit is that of its chance, and inf without noise has no card."""
     made = new_campaign(range(N), rated=2, epsilon=math.log(3), theta=0.4)

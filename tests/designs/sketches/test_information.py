@@ -115,6 +115,19 @@ def test_a_report_keeps_the_bounds(N, w, size, eps):  # noqa: N803
         assert found.shifts[1] <= found.allowed_shifts[1] * (1 + rounding)
 
 
+@pytest.mark.parametrize("N", [10, 1682])
+@pytest.mark.parametrize("eps", [1e-9, 1e-4, 0.01, 0.3])
+def test_little_information_is_not_lost_in_rounding(N, eps):  # noqa: N803
+    """Far below the rounding of an entropy it is half of Lemma 4.1's side, which is above it."""
+    for found in (
+        information.maxsense_information(N, 2, eps, 3),
+        information.pair_information(N, 2, eps),
+        information.pair_information(N, 2, eps, identical=True),
+    ):
+        assert 0 < found.about_labels <= found.lemma_4_1
+        assert found.about_labels == pytest.approx(found.lemma_4_1 / 2, rel=0.2)
+
+
 @pytest.mark.parametrize("identical", [False, True])
 def test_who_rated_one_item_reveals_nothing_about_pairs(identical):
     """Who rated one item answers no about every pair, so a report moves no chance."""

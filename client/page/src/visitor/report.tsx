@@ -25,9 +25,9 @@ export function ReportLetter({ visit, question }: { visit: Visit; question: Ques
   );
   const guarantee = usePending(() => fetchGuarantee(`campaigns/${question.name}`), [question.name]);
   const id = `report-${question.name}`;
-  const { questions, epsilon } = question.campaign;
+  const { questions, userEpsilon } = question.campaign;
   const answers = questions === 1 ? "1 answer" : `${questions} answers`;
-  const share = shareOf(epsilon / MICRO, completeLimits({}).lifetime);
+  const share = shareOf(userEpsilon / MICRO, completeLimits({}).lifetime);
   return (
     <article class="letter" aria-labelledby={id}>
       <h2 id={id}>A few answers, by coin toss</h2>

@@ -6,9 +6,10 @@ Missing   A cell is missing if it is empty, null or NaN, or one of `MISSING_TEXT
 Ids       In a text file, the ids of a column become integers if those of all rows that are kept are
           whole numbers such as 17850 or 17850.0, without a sign or a leading zero and below 2**63;
           else they stay texts. In other files, texts keep their type, whole numbers below 2**53
-          that are stored as floats become integers, and dates become texts. Integers stay integers
-          unless one is 2**63 or more; then all of the column become texts. The caller can name the
-          type instead.
+          that are stored as floats become integers, and dates become texts. A column of floats with
+          a larger number is refused, also if bad rows are dropped. Integers stay integers unless
+          one is 2**63 or more; then all of the column become texts. The caller can name the type
+          instead.
 Numbers   have a decimal point or a decimal comma, which may differ from cell to cell unless the
           caller names one. A cell with both is no number. In a column of plays, a comma or a point
           may stand between thousands; such a cell has no decimals.
@@ -124,7 +125,7 @@ _NAMES_OF_GRADES = {"note", "noten", "schulnote", "grade", "grades", "ocena", "z
 _MOST_OFF_SCALE = 0.05
 """Largest share of the stars that may lie off the scale that was found for them, if bad rows are
 dropped."""
-_LARGEST_EXACT_FLOAT = 2.0**53
+LARGEST_EXACT_FLOAT = 2.0**53
 """Bound below which every whole number is exact as a float."""
 _WITH_THOUSANDS = {sign: rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$" for sign in (",", ".")}
 """Sign between thousands to the pattern of a number with this sign, such as 1,234."""
@@ -200,6 +201,8 @@ class CleanColumns:
     """Number of dropped rows, by rule, also of those that could not be read."""
     read: int
     """Number of rows of the table, also of those that could not be read."""
+    joined_people: tuple[str, ...] = ()
+    """Ids of people, as texts, that are written in several ways in the rows that are kept."""
 
 
 def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> CleanColumns:
@@ -274,7 +277,35 @@ def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> Cle
         raise DataError(what, path=table.path, found=found, expected=expected_plays, fix=fix)
     guessed_ids = [role for role in ("user", "item") if table.is_text and role not in rules.ids]
     columns = _select_rows(values, is_kept, guessed_ids)
-    return CleanColumns(columns, scale, dict(dropped), len(table.frame) + len(table.row_errors))
+    joined_people: tuple[str, ...] = ()
+    if "user" in columns:
+        written = table.frame[:, positions["user"]].filter(pl.Series(is_kept))
+        joined_people = _find_joined_people(written, columns["user"])
+    read = len(table.frame) + len(table.row_errors)
+    return CleanColumns(columns, scale, dict(dropped), read, joined_people)
+
+
+def _find_joined_people(written: pl.Series, ids: Any) -> tuple[str, ...]:
+    """Find the ids of people that are written in several ways, such as in two forms of Unicode.
+
+    Args:
+        written: (rows,) cells as they are in the table.
+        ids: (rows,) the ids that they were read as: an array of integers or a list of texts.
+
+    Returns:
+        The ids as texts, sorted.
+    """
+    if not is_text_type(written.dtype):
+        return ()
+    texts = pl.Series(ids).cast(pl.String)
+    pairs = pl.DataFrame({"id": texts, "written": written.cast(pl.String)})
+    is_changed = pairs["id"] != pairs["written"]
+    if not is_changed.any():
+        return ()
+    changed_ids = pairs["id"].filter(is_changed).unique()
+    pairs = pairs.filter(pairs["id"].is_in(changed_ids.implode())).unique()
+    counts = pairs["id"].value_counts()
+    return tuple(sorted(counts.filter(pl.col("count") > 1)["id"].to_list()))
 
 
 def _raise_first_error(table: Table, first_errors: list[tuple[int, DataError]]) -> None:
@@ -468,8 +499,8 @@ def _read_ids(column: pl.Series, is_from_text: bool, rules: Rules) -> ReadCells:
     """Read ids as integers or texts, as the module's docstring says.
 
     Raises:
-        DataError: The cells are neither numbers nor texts nor dates, or were shortened by a
-            spreadsheet.
+        DataError: The cells are neither numbers nor texts nor dates, were shortened by a
+            spreadsheet, or were rounded as floats.
     """
     kind = column.dtype
     if is_text_type(kind):
@@ -486,7 +517,9 @@ def _read_ids(column: pl.Series, is_from_text: bool, rules: Rules) -> ReadCells:
         return column.cast(pl.String) if is_too_large else numbers, column.is_null()
     if kind.is_float() or kind.is_decimal():
         numbers = column.cast(pl.Float64).fill_nan(None)
-        is_whole = (numbers == numbers.round()) & (numbers.abs() < _LARGEST_EXACT_FLOAT)
+        if ((numbers.abs() >= LARGEST_EXACT_FLOAT) & numbers.is_finite()).any():
+            raise _rounded_ids_error(kind)
+        is_whole = (numbers == numbers.round()) & numbers.is_finite()
         ids = numbers.set(~is_whole.fill_null(value=False), None).cast(pl.Int64)
         return ids, numbers.is_null()
     if kind in (pl.Date, pl.Datetime):
@@ -495,6 +528,20 @@ def _read_ids(column: pl.Series, is_from_text: bool, rules: Rules) -> ReadCells:
         "an id is an integer or a string",
         found="nested values" if kind.is_nested() else str(kind),
         fix="Write one plain value a cell." if kind.is_nested() else None,
+    )
+
+
+def _rounded_ids_error(kind: pl.DataType) -> DataError:
+    """Make the error for ids of 2**53 or more in a column of floats or decimals.
+
+    It is raised also where bad rows are dropped: one missing id makes floats of all, so that else
+    one row would decide whether the others are read.
+    """
+    return DataError(
+        "ids of 2^53 or more are stored as floats, which round them",
+        found=f"a column of {kind}",
+        expected="a column of whole numbers or of texts",
+        fix="Write or read this column with such a type (pandas: dtype 'Int64' or str).",
     )
 
 

@@ -82,6 +82,8 @@ class ColumnGuess:
         warnings: Sentences on what the caller should check.
         rests_on_names: Whether the caller or usual names decided on all columns, so that no cell
             did.
+        guesses: What else the cells decided: keys of `PUBLIC_FACTS` in
+            `tacit.recommenders.public_facts`.
     """
 
     table: Table
@@ -90,6 +92,7 @@ class ColumnGuess:
     events: bool = False
     warnings: tuple[str, ...] = ()
     rests_on_names: bool = True
+    guesses: tuple[str, ...] = ()
 
     def require_roles(self, rules: Rules, needed: Sequence[Role] = ("user", "item")) -> ColumnGuess:
         """Return this guess if it has all needed columns.

@@ -52,6 +52,8 @@ _ENDINGS = (".csv", ".tsv", ".parquet")
 """Endings of tables that can be written, in lower case."""
 FORMAT = 1
 """Version of the folder's format."""
+_JOINED_PEOPLE = "joined_people"
+"""Key of `Ratings.joined_people` in the description; left out if there are none."""
 _TEXTS = "texts_of_rows.parquet"
 """Name of the file of texts that people may have written."""
 
@@ -272,6 +274,8 @@ def write_folder(ratings: Ratings, path: Path, written: WrittenFormat | None = N
         "guesses": list(ratings.guesses),
         READING: None if written is None else written.to_json(),
     }
+    if ratings.joined_people:
+        description[_JOINED_PEOPLE] = list(ratings.joined_people)
     try:
         temporary.mkdir()
         write_ratings(ratings, temporary / f"{table}.parquet", domains=False)
@@ -339,6 +343,7 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         scale_given=scale is not None or bool(public["scale"]),
         guesses=tuple(map(str, description["guesses"])),
         filtered=not public.get("filter", True),
+        joined_people=tuple(map(str, description.get(_JOINED_PEOPLE, ()))),
     )
     if public["catalogue"]:
         # The guesses stay as they are in the folder, although `on_catalogue` drops some of them.

@@ -364,9 +364,13 @@ def _classify_tables(
         for table in rating_tables
     ]
     with_feedback = [columns for columns in guesses if {"rating", "plays"} & set(columns.positions)]
+    if not events and with_feedback and any(not guess.rests_on_names for guess in guesses):
+        # Cells may have decided which of the tables are read.
+        with_feedback = [replace(columns, rests_on_names=False) for columns in with_feedback]
     plan = Plan(ratings=guesses if events or not with_feedback else with_feedback, notes=notes)
+    read_tables = [columns.table for columns in plan.ratings]
     for columns in guesses:
-        if columns not in plan.ratings:
+        if columns.table not in read_tables:
             plan.left_out[columns.table.path] = _NEITHER_STARS_NOR_PLAYS
     for table, roles in zip(tables, roles_of_tables, strict=True):
         if table in rating_tables:
@@ -405,6 +409,7 @@ def _add_other_table(table: Table, roles: set[Role], plan: Plan, *, is_named: bo
         role = "item"
     else:
         role = _find_role_by_ids(table, plan)
+        plan.ratings = [replace(columns, rests_on_names=False) for columns in plan.ratings]
         table = _name_title_column(table) if role == "item" else table
     if not is_named:
         positions = guess_columns(table, {role: None}, contents=False).positions
@@ -744,7 +749,8 @@ def _leave_out_unreadable_times(columns: ColumnGuess, rules: Rules) -> ColumnGue
     """Take the role from a column of times if many of its cells are empty or cannot be read.
 
     A warning says so. If most times can be read but lie before 1980 or after 2100, the column keeps
-    its role, with a warning. A column that the caller named keeps its role without a check.
+    its role, with a warning. A column that the caller named keeps its role without a check. Others
+    get the guess "times", whether they keep their role or not, since the cells decided.
 
     Args:
         columns: A table of ratings, and what its columns are.
@@ -753,6 +759,7 @@ def _leave_out_unreadable_times(columns: ColumnGuess, rules: Rules) -> ColumnGue
     position = columns.positions.get("time")
     if position is None or columns.reasons["time"] == "asked":
         return columns
+    columns = replace(columns, guesses=(*columns.guesses, "times"))
     column = columns.table.frame[:, position]
     column = column.gather_every(max(1, len(column) // _CELLS_SEEN))
     filled = len(column) - column.null_count()

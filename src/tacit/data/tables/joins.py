@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from tacit.data.tables.cells import LARGEST_EXACT_FLOAT
 from tacit.data.tables.names import Role, is_compound_of, is_named
 from tacit.data.tables.table import Table, find_column
 from tacit.data.tables.text import read_text_table
@@ -108,7 +109,7 @@ def _join(people: Table, items: Table, key: str) -> Table:
     """
     for table in (people, items):
         table.require_whole()
-    people_rows = people.frame.with_columns(pl.col(key).cast(pl.String).str.strip_chars())
+    people_rows = people.frame.with_columns(_keys_as_text(people, key))
     people_rows = people_rows.drop_nulls(key)
     if people_rows[key].n_unique() < len(people_rows):
         raise DataError(
@@ -120,7 +121,7 @@ def _join(people: Table, items: Table, key: str) -> Table:
         )
     added = [name for name in people_rows.columns if name not in items.frame.columns]
     people_rows = people_rows.select(key, *added)
-    item_keys = items.frame[key].cast(pl.String).str.strip_chars()
+    item_keys = _keys_as_text(items, key)
     items = replace(items, frame=items.frame.with_columns(item_keys))
     if people.where:  # rows whose people were filtered out are filtered out, too
         items = items.filter(item_keys.is_in(people_rows[key].implode()).fill_null(value=False))
@@ -132,7 +133,35 @@ def _join(people: Table, items: Table, key: str) -> Table:
         kind=None,
         form=None,
         where=(*people.where, *items.where),
+        guesses=tuple(dict.fromkeys([*people.guesses, *items.guesses])),
     )
+
+
+def _keys_as_text(table: Table, key: str) -> pl.Series:
+    """Return the keys of a table as texts; whole floats lose their decimals, so 17.0 becomes 17.
+
+    One row without a key makes floats of a column of whole numbers; the others keep their keys.
+
+    Raises:
+        DataError: Keys of 2**53 or more are floats, which round them.
+    """
+    keys = table.frame[key]
+    if keys.dtype.is_float():
+        keys = keys.fill_nan(None)
+        if (keys.abs() >= LARGEST_EXACT_FLOAT).any():
+            raise DataError(
+                "keys of 2^53 or more are stored as floats, which round them",
+                path=table.path,
+                column=key,
+                expected="a column of whole numbers or of texts",
+            )
+        is_whole = (keys == keys.round()).fill_null(value=False)
+        return (
+            keys.cast(pl.Int64, strict=False)
+            .cast(pl.String)
+            .zip_with(is_whole, keys.cast(pl.String))
+        )
+    return keys.cast(pl.String).str.strip_chars()
 
 
 def find_table_of_people(table: Table) -> TableOfPeople | None:

@@ -83,6 +83,8 @@ def guess_rating_columns(
         return _unfold_baskets(table, column_names, events=events)
     columns = guess_columns(table, column_names, events=events)
     _refuse_lists_of_items(columns)
+    if _may_have_lists(table, column_names):
+        return replace(columns, guesses=("lists",))  # the cells decided that there are none
     return columns
 
 
@@ -377,19 +379,31 @@ def _has_clear_lists(table: Table, column_names: ColumnNames) -> bool:
     Such a table has no column of stars or plays. If the lists are texts, all their parts look like
     ids, and each part occurs at least twice on average.
     """
-    positions = _find_by_name(table, column_names)
-    if "user" not in positions or "item" not in positions or {"rating", "plays"} & set(positions):
+    if not _may_have_lists(table, column_names):
         return False
-    column = table.frame[:, positions["item"]]
+    column = table.frame[:, _find_by_name(table, column_names)["item"]]
     if isinstance(column.dtype, pl.List | pl.Array):
         return not column.explode().dtype.is_nested()
-    if column.dtype != pl.String or len(column) < _FEW:
+    if len(column) < _FEW:
         return False
     separator = _find_separator(column)
     if separator is None:
         return False
     parts = _split_lists(column, separator).explode().drop_nulls()
     return bool(parts.str.contains(_ID).all()) and 2 * parts.n_unique() <= len(parts)
+
+
+def _may_have_lists(table: Table, column_names: ColumnNames) -> bool:
+    """Tell whether the cells of the item column decide whether they are lists of items.
+
+    They do if they are texts or lists, people and items have columns by their names, and there is
+    no column of stars or plays. No cell decides on this answer, only names and types of columns.
+    """
+    positions = _find_by_name(table, column_names)
+    if "user" not in positions or "item" not in positions or {"rating", "plays"} & set(positions):
+        return False
+    kind = table.frame[:, positions["item"]].dtype
+    return kind == pl.String or isinstance(kind, pl.List | pl.Array)
 
 
 def _split_lists(column: pl.Series, separator: str) -> pl.Series:

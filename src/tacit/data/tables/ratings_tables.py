@@ -29,7 +29,6 @@ from tacit.data.tables.rows import open_written
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.table import Table, find_column
 from tacit.data.tables.times import (
-    depends_on_order,
     find_order_of_dates,
     find_time_form,
     is_text_type,
@@ -102,6 +101,9 @@ def make_ratings(
         dropped.update(part.dropped)
     read = sum(part.read for part in parts)
     kept = sum(len(part.columns["item"]) for part in parts)
+    joined_people: set[str] = set()
+    for part in parts:
+        joined_people.update(part.joined_people)
     # To save memory, `from_arrays` frees each column once it is turned into numbers. So neither
     # `parts` nor `rows` nor `columns` may hold it.
     del parts, rows
@@ -128,6 +130,7 @@ def make_ratings(
         scale_given=rules.scale is not None or "rating" not in positions,
         guesses=tuple(dict.fromkeys(guesses)),
         source=TableSource(path, headers, reasons),
+        joined_people=tuple(sorted(joined_people)),
     )
     formats = [_describe_format(guessed, rules, ratings) for guessed in tables]
     have_one_format = all(written == formats[0] for written in formats)
@@ -240,7 +243,9 @@ def _list_guesses(guessed: ColumnGuess, rules: Rules) -> list[str]:
     """List what was found in the rows of a table in order to read them.
 
     The names are keys of `PUBLIC_FACTS` in `tacit.recommenders.public_facts`. One row may have
-    decided how others were read, so guarantee cards state each as a condition.
+    decided how others were read, so guarantee cards state each as a condition. Only the options
+    and the form of the table (its kind, and the names and types of its columns) decide what is
+    listed: if a cell did, one row would decide what the card says.
     """
     table = guessed.table
     names = list(table.guesses)
@@ -248,18 +253,30 @@ def _list_guesses(guessed: ColumnGuess, rules: Rules) -> list[str]:
         names.append("columns")
     if table.is_text and len(rules.ids) < 2:
         names.append("ids")
-    if "plays" in guessed.positions and rules.thousands is None and rules.decimal is None:
-        plays = table.frame[:, guessed.positions["plays"]]
-        if is_text_type(plays.dtype):
-            names.append("decimal")
+    if _depends_on_signs(guessed, rules):
+        names.append("decimal")
     if "time" in guessed.positions:
-        column = table.frame[:, guessed.positions["time"]]
-        if depends_on_order(column, rules.dates):
+        kind = table.frame[:, guessed.positions["time"]].dtype
+        if rules.dates is None and is_text_type(kind):
             names.append("dates")
-        has_dates = column.dtype in (pl.Date, pl.Datetime)
+        has_dates = kind in (pl.Date, pl.Datetime)
         if rules.guessing and rules.times is None and not has_dates:
             names.append("times")
-    return names
+    return [*names, *guessed.guesses]
+
+
+def _depends_on_signs(guessed: ColumnGuess, rules: Rules) -> bool:
+    """Tell whether a cell may decide what commas and points in other cells mean.
+
+    In a column of plays, all cells together show the sign between thousands unless the rules name a
+    sign. Where the decimal sign is a comma, one cell that is a text makes texts of a column of
+    numbers, in which a point then has no meaning.
+    """
+    finds_thousands = rules.thousands is None and rules.decimal is None
+    if "plays" in guessed.positions and finds_thousands:
+        return True
+    has_numbers = not {"plays", "rating"}.isdisjoint(guessed.positions)
+    return has_numbers and rules.decimal == "," and not guessed.table.is_text and rules.guessing
 
 
 def _describe_format(guessed: ColumnGuess, rules: Rules, ratings: Ratings) -> WrittenFormat | None:

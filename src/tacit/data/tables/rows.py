@@ -53,7 +53,8 @@ def open_written(path: Path, written: WrittenFormat) -> Table:
         table = _read_json_rows(path, written)
     else:
         table = _read_typed_rows(path, written)
-    return keep_rows(table, written.where, may_be_empty=True)
+    has_types = written.kind != "text"
+    return keep_rows(table, written.where, may_be_empty=True, has_types=has_types)
 
 
 def _read_typed_rows(path: Path, written: WrittenFormat) -> Table:

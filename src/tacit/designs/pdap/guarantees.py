@@ -14,7 +14,7 @@ from tacit.designs.pdap.local_learner import LocalLearner, LocalSetting
 from tacit.designs.pdap.published_guarantees import card_without_noise
 from tacit.designs.pdap.trust import TrustSettings, neighbour_release
 from tacit.errors import ConfigError
-from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust, format_upper_bound
 from tacit.randomness import secure
 
 _LEARNED = Adjacency("visit", "learn or not learn")
@@ -88,7 +88,7 @@ def joint_card(
     lifetime = "a visit is in one release, however long the learner runs"
     not_covered_by_limit: tuple[str, ...] = ()
     if visits_per_person is None:
-        lifetime += f"; a person with N visits pays N times {epsilon:g}"
+        lifetime += f"; a person with N visits pays N times {format_upper_bound(epsilon)}"
     else:
         lifetime += f"; of one person {visits_per_person} visits are learned, the others are not"
         not_covered_by_limit = (
@@ -99,8 +99,9 @@ def joint_card(
         visits_per_person,
         name="Sound joint privacy: noisy sums of rewards and features",
         sentence=(
-            f"What all others are shown is {epsilon:g}-differentially private for each "
-            "visit, learned or not learned: for its context, the arm and the reward together."
+            f"What all others are shown is {format_upper_bound(epsilon)}-differentially private "
+            "for each visit, learned or not learned: for its context, the arm and the reward "
+            "together."
             f"{sentence_on_fits}"
         ),
         protects="one visit: its context, the arm that was shown, and the reward",
@@ -152,11 +153,11 @@ def forwarded_visit_card(
         visits_per_person: visits of one person that are learned and forwarded at most; None if
             nothing limits them.
     """
-    epsilons = " + ".join(f"{card.epsilon:g}" for card in cards)
+    epsilons = " + ".join(format_upper_bound(card.epsilon or 0.0) for card in cards)
     assumptions = list(itertools.chain.from_iterable(card.assumptions for card in cards))
     not_covered_by_parts = itertools.chain.from_iterable(card.not_covered for card in cards)
     not_covered = [line for line in not_covered_by_parts if line not in _NEIGHBOURS_APART]
-    lifetime = f"a person with N visits pays N times {epsilon:g}"
+    lifetime = f"a person with N visits pays N times {format_upper_bound(epsilon)}"
     if visits_per_person is not None:
         lifetime = (
             f"{visits_per_person} visits of one person are learned and forwarded, then none is"
@@ -166,9 +167,10 @@ def forwarded_visit_card(
         visits_per_person,
         name="One visit, everything together",
         sentence=(
-            f"All that leaves a visit is together {epsilon:g}-differentially private ({epsilons}): "
-            "the sums that the vendor learns, the context that its neighbours get, and what is "
-            "learned about neighbours. A person's budget is charged this number."
+            f"All that leaves a visit is together {format_upper_bound(epsilon)}-differentially "
+            f"private ({epsilons}): the sums that the vendor learns, the context that its "
+            "neighbours get, and what is learned about neighbours. A person's budget is charged "
+            "this number."
         ),
         protects="one visit: its context, what was shown, and the click",
         adjacency=_LEARNED,
@@ -195,8 +197,9 @@ def local_card(policy: LocalLearner) -> Guarantee:
         trust=Trust.NOBODY,
         name="Sound local privacy of the context",
         sentence=(
-            f"All that leaves the device at a visit is {epsilon:g}-differentially private: the "
-            "arm asked for, and the report of cell and reward."
+            "All that leaves the device at a visit is "
+            f"{format_upper_bound(epsilon)}-differentially private: the arm asked for, and the "
+            "report of cell and reward."
         ),
         protects="one visit's context, and whether the visitor liked what was shown",
         adjacency=_CONTEXT,
@@ -205,7 +208,10 @@ def local_card(policy: LocalLearner) -> Guarantee:
         assumptions=(
             "the device draws the arm itself, from published tables; means are clamped to [0, 1]",
             "the vendor learns from reports alone and never sees the context",
-            f"the draw loses {policy.draw_loss:.6g} at most, and the report at most the rest",
+            (
+                f"the draw loses {format_upper_bound(policy.draw_loss)} at most, and the report at "
+                "most the rest"
+            ),
         ),
         not_covered=(
             "that a visit took place, when, and from which address",
@@ -252,9 +258,9 @@ def _card_of_requests_to_all(agreement: Agreement, epsilon: float, visits: int |
         epsilon,
         visits,
         sentence=(
-            f"What all other vendors see together of one visit's context is {epsilon:g}-"
-            "differentially private: each visit sends the same randomised cell to all of them, "
-            "whatever is shown."
+            "What all other vendors see together of one visit's context is "
+            f"{format_upper_bound(epsilon)}-differentially private: each visit sends the same "
+            "randomised cell to all of them, whatever is shown."
         ),
         protects="the context of one visit",
         assumptions=(
@@ -276,8 +282,8 @@ def _card_of_request_content(agreement: Agreement, epsilon: float, visits: int |
         visits,
         sentence=(
             "Given that a request is made, what all other vendors read in it about the "
-            f"visit's context is {epsilon:g}-differentially private. Whether one is made, when, "
-            "and to whom depends on the context itself, and no epsilon covers that."
+            f"visit's context is {format_upper_bound(epsilon)}-differentially private. Whether one "
+            "is made, when, and to whom depends on the context itself, and no epsilon covers that."
         ),
         protects="the context of one visit, in the request's content",
         assumptions=(),
@@ -360,9 +366,10 @@ def neighbour_trust_card(
         visits_per_person,
         name="What is learned about neighbours",
         sentence=(
-            f"Which neighbours a vendor asks and trusts is {epsilon:g}-differentially private "
-            "for each visit, counted in the sums or not, on top of what its learner costs: it "
-            "follows from public time and from noisy sums, one release per neighbour and "
+            f"Which neighbours a vendor asks and trusts is {format_upper_bound(epsilon)}-"
+            "differentially private for each visit, counted in the sums or not, on top of what its "
+            "learner costs: it follows from public time and from noisy sums, one release per "
+            "neighbour and "
             f"{settings.epoch} visits."
         ),
         protects="one visit: which neighbour was asked, what it offered and claimed, and the click",

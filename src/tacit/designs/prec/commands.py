@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError
 from tacit.evaluation import Interval, Result, Table, describe_run
+from tacit.privacy import format_lower_bound, format_upper_bound
 
 if TYPE_CHECKING:
     from tacit.data.votes import Likes, VoteRounds
@@ -94,11 +95,23 @@ def plan(settings: PlanSettings, run: Run) -> Result:
         "",
         ("epsilon of one voter's whole history", "nats", "kind of number"),
         [
-            ("with a gate, whose own epsilon is not counted", proven["floor"], basis["floor"]),
-            ("without a gate, promise kept", proven["promise"], basis["promise"]),
-            ("theorem, tight constants", planned["epsilon_tight"], "bound"),
-            ("theorem, in the paper's simpler form", planned["epsilon_paper"], "bound"),
-            ("any algorithm, with p-REC's loss", planned["epsilon_lower_bound"], "lower bound"),
+            (
+                "with a gate, whose own epsilon is not counted",
+                _upper_text(proven["floor"]),
+                basis["floor"],
+            ),
+            ("without a gate, promise kept", _upper_text(proven["promise"]), basis["promise"]),
+            ("theorem, tight constants", _upper_text(planned["epsilon_tight"]), "bound"),
+            (
+                "theorem, in the paper's simpler form",
+                _upper_text(planned["epsilon_paper"]),
+                "bound",
+            ),
+            (
+                "any algorithm, with p-REC's loss",
+                _lower_text(planned["epsilon_lower_bound"]),
+                "lower bound",
+            ),
         ],
     )
     loss_table = Table(
@@ -138,10 +151,15 @@ def advice_sentences(planned: Mapping[str, Any]) -> str:
     text = (
         f"A gate that keeps {kept_by_gate} in play limits what "
         f"{planned['rounds']:,} recommendations reveal about any one of {voters:,} to "
-        f"{proven['floor']:.3f} nats, besides the gate's own epsilon and delta. Without a gate it "
-        f"is {proven['promise']:.3f} nats if {peers:,} voters agree with the client throughout, "
-        "which cannot be checked; otherwise there is no limit."
+        f"{_upper_text(proven['floor'])} nats, besides the gate's own epsilon and delta. Without "
+        f"a gate it is {_upper_text(proven['promise'])} nats if {peers:,} voters agree with the "
+        "client throughout, which cannot be checked; otherwise there is no limit."
     )
+    if voters <= peers:
+        text += (
+            f" The second number is for {peers + 1:,} voters: a voter who is hidden comes on top "
+            f"of the {peers:,}."
+        )
     needed = planned.get("peers_needed")
     if needed is None:
         return text
@@ -165,8 +183,9 @@ def bounds_table(planned: Mapping[str, Any]) -> Table:
     epsilon = planned["epsilon"]
     mode = planned["mode"]
     name = "p-REC, at most" if mode is None else f"p-REC, at most ({mode})"
-    rows = [(name, "not proven for so small a loss" if epsilon is None else epsilon)]
-    rows += [(f"{bound['name']}, at least", bound["epsilon"]) for bound in planned["bounds"]]
+    rows = [(name, "not proven for so small a loss" if epsilon is None else _upper_text(epsilon))]
+    bounds = planned["bounds"]
+    rows += [(f"{bound['name']}, at least", _lower_text(bound["epsilon"])) for bound in bounds]
     return Table("", (f"epsilon at {planned['loss']:g} disliked recommendations", "nats"), rows)
 
 
@@ -194,20 +213,35 @@ def loss_sentences(planned: Mapping[str, Any]) -> str:
             "epsilon is 0."
         )
     text = (
-        f"p-REC has at most {planned['loss_bound']:.4g} at epsilon {epsilon:.4g}, and no setting "
-        "that changes it: the epsilon for a larger loss is the same, until uniform recommendations "
-        "are good enough. "
+        f"p-REC has at most {planned['loss_bound']:.4g} at epsilon {_upper_text(epsilon)}, and "
+        "no setting that changes it: the epsilon for a larger loss is the same, until uniform "
+        "recommendations are good enough. "
     )
     if planned["mode"] == "floor":
         text += "The gate's own epsilon and delta are added to it. "
+    else:
+        text += (
+            f"It holds only if {planned['peers']:,} voters agree with the client throughout, which "
+            "cannot be checked. "
+        )
     if planned["gap"] is None:
         return f"{text}No lower bound is above 0 at this loss."
     largest_bound = epsilon / planned["gap"]
     return (
-        f"{text}No algorithm can go below {largest_bound:.3g} ({planned['decides']} decides), "
-        f"a factor of {planned['gap']:.3g} less. That is the paper's main result: there is little "
-        "trade-off, as the lower bound falls with the logarithm of the loss alone."
+        f"{text}No algorithm can go below {_lower_text(largest_bound)} ({planned['decides']} "
+        f"decides), a factor of {planned['gap']:.3g} less. That is the paper's main result: there "
+        "is little trade-off, as the lower bound falls with the logarithm of the loss alone."
     )
+
+
+def _upper_text(epsilon: float) -> str:
+    """Format an upper bound in nats with four digits, rounded up."""
+    return format_upper_bound(epsilon, digits=4)
+
+
+def _lower_text(epsilon: float) -> str:
+    """Format a lower bound in nats with four digits, rounded down."""
+    return format_lower_bound(epsilon, digits=4)
 
 
 def write_curve(
@@ -237,8 +271,8 @@ def write_curve(
             None if epsilon is None else Interval(epsilon, epsilon, epsilon)
         )
         lower_bounds[point.loss] = Interval(lower_bound, lower_bound, lower_bound)
-        epsilon_text = "–" if epsilon is None else f"{epsilon:.4g}"
-        rows.append((f"{point.loss:.4g}", epsilon_text, f"{lower_bound:.4g}", point.decides))
+        epsilon_text = "–" if epsilon is None else _upper_text(epsilon)
+        rows.append((f"{point.loss:.4g}", epsilon_text, _lower_text(lower_bound), point.decides))
     lines = (
         Line("p-REC, at most", "var(--p2)", (), proven_epsilons),
         Line("any algorithm, at least", "var(--p3)", (5, 3), lower_bounds),

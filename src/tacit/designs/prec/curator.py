@@ -26,10 +26,10 @@ from tacit.designs.prec.clients import Entry, JoinedClient, Transcript
 from tacit.designs.prec.files import ClientState, RunState, require
 from tacit.designs.prec.output_distribution import draw_uniformly
 from tacit.designs.prec.round import Answer, Block, VoteCount
-from tacit.designs.prec.settings import PRecSettings
+from tacit.designs.prec.settings import Plan, PRecSettings
 from tacit.designs.prec.voters import Id, Voters, index_candidates, read_id, read_votes
 from tacit.engine.votes import CLIENTS, Counts, Votes
-from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.errors import ConfigError, DataError, ModelFileError, PrivacyError
 from tacit.mechanisms.gate import GateRun
 from tacit.mechanisms.runs import MechanismRun
 from tacit.randomness import Source
@@ -96,6 +96,8 @@ class Curator(MechanismRun):
         """(rows,) whether a voter belongs to the open round: all but those who had left before."""
         self._is_handed_over = False
         """Whether the run was handed over to a file or to bytes, where alone it can go on."""
+        self._is_between_rounds = False
+        """Whether a round is being opened; afterwards, whether opening one was interrupted."""
 
     @property
     def clients(self) -> tuple[Id, ...]:
@@ -365,16 +367,14 @@ class Curator(MechanismRun):
         Raises:
             DataError: A voter's id cannot be encoded as UTF-8.
             IndexError: The state has no block of a client's number.
-            ValueError: The state's gates have other parameters; its voters are not distinct, or two
-                clients share a slot; a client who has left is still there; there are more voters or
-                clients than the settings allow; or the number of clients who joined is not the one
-                that the state gives.
+            ModelFileError: The state's gates do not keep to the settings any more.
+            ValueError: A parameter of the state's gates has another form; its voters are not
+                distinct, or two clients share a slot; a client who has left is still there; there
+                are more voters or clients than the settings allow; or the number of clients who
+                joined is not the one that the state gives.
         """
-        has_same_gates = state.gate_parameters == self._gate_parameters()
-        require(
-            has_same_gates,
-            "its gates divide epsilon in another way than this version does",
-        )
+        if state.gate_parameters != self._gate_parameters():
+            self.plan = self._read_plan(state.gate_parameters)
         self.round = state.round
         self._voters.restore(state.voters, state.present)
         self._electorate = state.electorate
@@ -404,6 +404,31 @@ class Curator(MechanismRun):
             limit is None or self.clients_joined <= limit,
             "it holds more clients than its settings allow",
         )
+
+    def _read_plan(self, parameters: tuple[float, ...] | None) -> Plan:
+        """Return the plan of saved gates whose parameters are not those of `plan`.
+
+        Raises:
+            ModelFileError: The gates do not keep to the settings.
+            ValueError: The parameters are not those of gates.
+        """
+        has_form = (
+            self.settings.has_gate
+            and parameters is not None
+            and [type(value) for value in parameters] == [int, int, float]
+        )
+        require(has_form, "the parameters of its gates are missing or have another form")
+        assert parameters is not None
+        peers, slack, gate_epsilon = parameters
+        plan = self.settings.plan_of_gate(int(peers), int(slack), gate_epsilon)
+        if plan is None:
+            raise ModelFileError(
+                "its gates divide epsilon in another way than this version does, and by this "
+                "version's bounds they cost more than the settings allow. Continue it with the "
+                "version of tacit that began it. A new run costs the same voters epsilon and delta "
+                "again."
+            )
+        return plan
 
     def _restore_client(self, client_state: ClientState) -> JoinedClient:
         """Make a client from their saved state; the gate keeps its noisy threshold."""
@@ -452,10 +477,17 @@ class Curator(MechanismRun):
         """Hold the run's lock for one call that changes the run.
 
         Raises:
-            PrivacyError: The process was forked from the one that began the run, or the run was
-                handed over to a file or to bytes.
+            PrivacyError: The process was forked from the one that began the run, the run was
+                handed over to a file or to bytes, or opening a round was interrupted.
         """
         with self._hold_lock():
+            if self._is_between_rounds:
+                raise PrivacyError(
+                    "Opening a round was interrupted in this run: some voters have paid for the "
+                    "clients' answers, others have not, and what clients would see next is no "
+                    "longer what the guarantee is about. This object cannot go on. A new run costs "
+                    "the same voters epsilon and delta again."
+                )
             if self._is_handed_over:
                 raise PrivacyError(
                     "This run was handed over to a file or to bytes and goes on there: "
@@ -562,6 +594,8 @@ class Curator(MechanismRun):
             candidates: Candidates of the next round.
             votes: (rows,) positions of the candidates that voters vote for in it.
         """
+        # An exception from here on leaves blocks of two rounds, and the run refuses to go on
+        self._is_between_rounds = True
         present = self._voters.present.copy()
         left_since_opening = self._electorate & ~present[: len(self._electorate)]
         new_rows = len(present) - len(self._votes)
@@ -584,3 +618,4 @@ class Curator(MechanismRun):
         for client in self._client_by_id.values():
             if client.joined_round is None:
                 self._enrol(client)
+        self._is_between_rounds = False

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.accounting.rounding import float_above
+from tacit.accounting.rounding import float_above, round_up
 from tacit.designs.prec import theory
 from tacit.designs.prec.output_distribution import OutputDistribution
-from tacit.designs.prec.settings import PRecSettings
-from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust
+from tacit.designs.prec.settings import Plan, PRecSettings
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Trust, format_upper_bound
 
 _PAPER = (
     "Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems (2015)"
@@ -46,7 +46,9 @@ _NO_GUARANTEE = Guarantee(
 """The card of a run that guarantees nothing; the other cards replace its fields."""
 
 
-def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, ...]:
+def cards(
+    settings: PRecSettings, *, private: bool = True, plan: Plan | None = None
+) -> tuple[Guarantee, ...]:
     """Return the cards of a run with these settings.
 
     The sound variant with a finite epsilon has a card for the view of one client, one for
@@ -58,6 +60,8 @@ def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, .
         settings: Settings of the run.
         private: Whether draws come from the operating system's generator. With a replayed seed
             nothing is promised.
+        plan: Plan of a run's gates, if another version of tacit began them; None for
+            `settings.plan`.
 
     Raises:
         ConfigError: The sound variant with these settings has no plan (`PRecSettings.plan`).
@@ -68,6 +72,7 @@ def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, .
         return (_NO_GUARANTEE,)
     if settings.variant == "published":
         return (_card_of_published(settings),)
+    plan = settings.plan if plan is None else plan
     # Names of views by the number of clients; equal numbers have one card, with the later name
     view_names = {settings.clients_together: "several clients together"}
     if settings.clients is not None:
@@ -75,14 +80,13 @@ def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, .
     view_names[1] = "one client"
     sound_cards = []
     for clients, view_name in sorted(view_names.items()):
-        if clients * settings.plan.delta < 1:
-            sound_cards.append(_card_of_sound(settings, clients, view_name))
+        if clients * plan.delta < 1:
+            sound_cards.append(_card_of_sound(settings, plan, clients, view_name))
     return tuple(sound_cards)
 
 
-def _card_of_sound(settings: PRecSettings, clients: int, view_name: str) -> Guarantee:
+def _card_of_sound(settings: PRecSettings, plan: Plan, clients: int, view_name: str) -> Guarantee:
     """Make the card of the sound variant for what `clients` clients see together."""
-    plan = settings.plan
     epsilon = float_above(clients * Fraction(plan.epsilon))
     delta = float_above(clients * Fraction(plan.delta))
     has_lifetime_bound = clients == settings.clients
@@ -109,21 +113,22 @@ def _card_of_sound(settings: PRecSettings, clients: int, view_name: str) -> Guar
         name=f"p-REC (sound), {view_name}",
         sentence=(
             f"Whatever {viewers} {see} in all rounds is "
-            f"({epsilon:.4g}, {delta:.3g})-differentially private for each voter's whole history "
-            "of votes. This also holds if no other voter agrees with a client."
+            f"({_epsilon_text(epsilon)}, {_delta_text(delta)})-differentially private for each "
+            "voter's whole history of votes. This also holds if no other voter agrees with a "
+            "client."
         ),
         protects=_PROTECTS,
         against=(
             f"{viewers}, who {know} all other votes, and whose answers may depend on everything "
             "seen before"
         ),
-        basis=Basis.EXACT if plan.basis == "exact" else Basis.PROVED,
+        basis=Basis.PROVED,
         epsilon=epsilon,
         delta=delta,
         lifetime=(
             f"a client gets at most {settings.rounds} recommendations; each further client who "
-            f"shares what they see adds epsilon {plan.epsilon:.4g} and delta {plan.delta:.3g}; "
-            f"{client_limit}"
+            f"shares what they see adds epsilon {_epsilon_text(plan.epsilon)} and delta "
+            f"{_delta_text(plan.delta)}; {client_limit}"
         ),
         lifetime_epsilon=epsilon if has_lifetime_bound else None,
         lifetime_delta=delta if has_lifetime_bound else None,
@@ -131,12 +136,13 @@ def _card_of_sound(settings: PRecSettings, clients: int, view_name: str) -> Guar
             (
                 "survivors are the voters who still count for a client. A client's gate is open "
                 f"with fewer than {plan.peers} survivors, the voter among them, with a chance of "
-                f"at most {plan.delta:.3g}: this is the delta of one client"
+                f"at most {_delta_text(plan.delta)}: this is the delta of one client"
             ),
             (
                 "the epsilon of one client is that of the gate's answers, "
-                f"{plan.gate_epsilon:.4g}, and that of all {settings.rounds} recommendations with "
-                f"at least {plan.peers} survivors, {plan.rounds_epsilon:.4g} ({basis_words})"
+                f"{_epsilon_text(plan.gate_epsilon)}, and that of all {settings.rounds} "
+                f"recommendations with at least {plan.peers} survivors, "
+                f"{_epsilon_text(plan.rounds_epsilon)} ({basis_words})"
             ),
             f"with and without the voter there are at most {settings.voters} voters",
             (
@@ -156,19 +162,29 @@ def _card_of_sound(settings: PRecSettings, clients: int, view_name: str) -> Guar
     )
 
 
+def _epsilon_text(epsilon: float) -> str:
+    """Format nats with four digits, rounded up."""
+    return format_upper_bound(epsilon, digits=4)
+
+
+def _delta_text(delta: float) -> str:
+    """Format a delta with three digits, rounded up."""
+    return format_upper_bound(delta, digits=3)
+
+
 def _card_of_published(settings: PRecSettings) -> Guarantee:
     """Make the card of the published variant, which holds only if the client has P peers."""
     peers = settings.peers
     assert peers is not None, "`PRecSettings` refuses the published variant without peers"
-    promised = theory.eps_tight(*settings.sizes, peers)
+    promised = round_up(theory.eps_tight(*settings.sizes, peers))
     return replace(
         _NO_GUARANTEE,
         name="p-REC (published), one client, if the client has peers",
         sentence=(
-            f"What a client sees is {promised:.4g}-differentially private for each voter, if the "
-            f"client has {peers} peers whether or not that voter takes part. Nobody checks that: "
-            "the client's own answers decide it, and a client without peers can read a voter's "
-            "whole history."
+            f"What a client sees is {_epsilon_text(promised)}-differentially private for each "
+            f"voter, if the client has {peers} peers whether or not that voter takes part. Nobody "
+            "checks that: the client's own answers decide it, and a client without peers can read "
+            "a voter's whole history."
         ),
         protects=f"{_PROTECTS} who keep a promise about other voters",
         against="one client whose answers keep the promise, and who knows all other votes",
@@ -182,9 +198,15 @@ def _card_of_published(settings: PRecSettings) -> Guarantee:
         assumptions=(
             (
                 f"the client has {peers} peers or more: voters each of whom votes at most "
-                f"{settings.radius} times for an object that the client dislikes"
+                f"{settings.radius} times for an object that the client dislikes. A peer who "
+                "abstains votes as well: a hash chooses the object, often one that the client "
+                "dislikes"
             ),
-            f"the client likes more than one object in at most {settings.diversity} rounds",
+            (
+                f"the client likes more than one object in at most {settings.diversity} rounds, "
+                "and answers each recommendation: a missing answer counts as a dislike, even if "
+                "the peers voted for the object"
+            ),
             "the client has that many peers whether or not the voter takes part",
             f"with and without the voter there are at most {settings.voters} voters",
         ),
@@ -241,15 +263,16 @@ def _claim(settings: PRecSettings, promised: float) -> Claim:
         "it",
         (
             (
-                f"these settings, with epsilon {promised:.4g} claimed: a client without peers, who "
-                "likes exactly what one voter votes for, reaches a log ratio of "
+                f"these settings, with epsilon {_epsilon_text(promised)} claimed: a client without "
+                "peers, who likes exactly what one voter votes for, reaches a log ratio of "
                 f"{ratios_of_settings.all_are_votes:.4g} if all recommendations are that voter's "
                 f"votes, and of {ratios_of_settings.none_is_a_vote:.4g} in the other direction if "
                 "none is"
             ),
             (
-                f"20 rounds of 2 objects, with epsilon {claim_of_example:.4g} claimed for 100 "
-                f"peers: the same client reaches {ratios_of_example.all_are_votes:.4g} and "
+                f"20 rounds of 2 objects, with epsilon {_epsilon_text(claim_of_example)} claimed "
+                "for 100 peers: the same client reaches "
+                f"{ratios_of_example.all_are_votes:.4g} and "
                 f"{ratios_of_example.none_is_a_vote:.4g}"
             ),
         ),

@@ -43,7 +43,7 @@ class PRec(Curator):
         For the sound variant with a finite epsilon these are one for a client by themselves, one
         for `clients_together` clients, and one for all `clients`.
         """
-        return guarantees.cards(self.settings, private=self.source.is_private)
+        return guarantees.cards(self.settings, private=self.source.is_private, plan=self.plan)
 
     def save(self, path: str | Path) -> None:
         """Hand the run over to a file, from which `load` continues it. The file holds secrets.
@@ -145,6 +145,8 @@ class PRec(Curator):
         try:
             run = cls(settings, randomness=randomness, number=state.number)
             run.restore(state)
+        except ModelFileError as error:
+            raise ModelFileError(f"{path}: {error}") from None
         except UNUSABLE_CONTENT as error:
             raise incomplete_run_error(path, error) from None
         return run

@@ -84,7 +84,8 @@ def promise_epsilon(
         objects: m.
         rounds: T.
         peers: P, the voters who agree with the client.
-        voters: n, the most voters who can ever count for the client.
+        voters: n, the most voters who can ever count for the client. It is taken as at least P + 1,
+            since the hidden voter comes on top of the peers.
         diversity: D.
         radius: R.
 
@@ -132,6 +133,8 @@ def cached_epsilon(
     Returns:
         Nats, and whether they are the exact worst case or an upper bound.
     """
+    if mode == "promise":
+        n = max(n, P + 1)  # P peers and the hidden voter; with fewer there would be nobody to hide
     if m in EXACT_VOTERS and D == R == 0 and EXACT_VOTERS[m] >= P:
         return _epsilon_without_credits(mode, m, T, n, P)
     if mode == "floor":

@@ -24,6 +24,7 @@ from tacit.designs.prec.planner import cached_epsilon
 from tacit.errors import ConfigError
 from tacit.mechanisms.checks import SMALLEST_EPSILON
 from tacit.mechanisms.gate import ThresholdGate
+from tacit.privacy import format_upper_bound
 
 Variant = Literal["sound", "published"]
 
@@ -263,6 +264,33 @@ class PRecSettings:
             )
         return plan
 
+    def plan_of_gate(self, peers: int, slack: int, gate_epsilon: float) -> Plan | None:
+        """Return the plan of a gate that was begun before, perhaps by another version of tacit.
+
+        Another version, or another machine's logarithms, may have divided epsilon in another way
+        than `plan` does. The gate can be used if it and the rounds together keep to the settings'
+        epsilon and delta, by this version's bounds. If no epsilon is set, the gate has as much as
+        the rounds had, and they have to cost no more than that.
+
+        Args:
+            peers: P of the gate.
+            slack: Distance of the gate's threshold above `peers`.
+            gate_epsilon: Nats of all answers of the gate together.
+
+        Returns:
+            The plan; None if the gate does not keep to the settings.
+        """
+        if self.peers not in (None, peers) or not self.fewest_peers <= peers <= self.voters:
+            return None
+        if slack < 0 or not SMALLEST_EPSILON <= gate_epsilon < math.inf:
+            return None
+        rounds_epsilon, basis = self.rounds_epsilon(peers)
+        delta = failure_chance(gate_epsilon, slack)
+        plan = Plan(peers, slack, gate_epsilon, rounds_epsilon, basis, delta)
+        most = 2 * gate_epsilon / _SAFE if self.epsilon is None else self.epsilon_per_client
+        has_fitting_delta = delta <= self.delta / self.clients_together
+        return plan if plan.epsilon <= most and has_fitting_delta else None
+
     def _plan_for_peers(self, peers: int) -> Plan:
         """Plan for a given number of peers.
 
@@ -273,9 +301,10 @@ class PRecSettings:
         if plan is None:
             rounds_epsilon, _ = self.rounds_epsilon(peers)
             raise ConfigError(
-                f"With {peers} peers the rounds alone cost epsilon {rounds_epsilon:.4g} for each "
-                f"client, and no more than {self.epsilon_per_client:.4g} is allowed. Take more "
-                "peers, a larger epsilon, or leave peers out."
+                f"With {peers} peers the rounds alone cost epsilon "
+                f"{format_upper_bound(rounds_epsilon, digits=4)} for each client, and no more than "
+                f"{self.epsilon_per_client:.4g} is allowed. Take more peers, a larger epsilon, or "
+                "leave peers out."
             )
         return plan
 

@@ -234,9 +234,10 @@ def leak(m: int, T: int, R: int, W: int) -> float:
 
     W includes the voter whose presence is in question. The bound is kappa lambda ln(W / (W - 1)),
     with `kappa` from 1.05 to 1.2 for many rounds, where the paper has 3 lambda / W. It follows from
-    the lemma's proof.
+    the lemma's proof. ln(W / (W - 1)) is computed as -log1p(-1 / W): for a large W, the rounded
+    quotient W / (W - 1) is so close to 1 that its logarithm has only a few correct digits.
     """
-    return kappa(m, T, R) * lam(m, T, R) * math.log(W / (W - 1))
+    return kappa(m, T, R) * lam(m, T, R) * -math.log1p(-1 / W)
 
 
 @lru_cache
@@ -259,8 +260,9 @@ def kappa(m: int, T: int, R: int) -> float:
     """
     r = ratio(T, R)
     lambda_ = lam(m, T, R)
-    h = 1 / (3 * r - 1 - m)
-    q_of_maximum = math.sqrt(h * h + h) - h  # where q (1 - q) / (h + q) is largest
+    h = float(Fraction(R + 1, 3 * T - (m + 1) * (R + 1)))  # 1 / (3 r - 1 - m)
+    # Where q (1 - q) / (h + q) is largest: sqrt(h^2 + h) - h, without a difference
+    q_of_maximum = h / (math.sqrt(h * h + h) + h)
     part_of_q = 1.0
     part_up = 0.0
     part_down = 0.0

@@ -22,6 +22,7 @@ from tacit.design import (
 from tacit.errors import ConfigError
 from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, Table, manifest
 from tacit.evaluation.any_design import table_of_lists
+from tacit.privacy import format_upper_bound
 from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
 from tacit.profile_sums.settings import (
     DEFAULT_DELTA,
@@ -232,8 +233,9 @@ def _describe_budget(model: Private, delta: float | None) -> list[str]:
         limit = "" if status.lifetime is None else f" of {status.lifetime:g} allowed"
         at_delta = "" if delta is None else f", delta {delta:g}"
         sentences.append(
-            f"Fit {status.fits} of these people: epsilon {status.epsilon:.4g} alone, "
-            f"{status.total:.4g}{limit} in total{at_delta}."
+            f"Fit {status.fits} of these people: epsilon "
+            f"{format_upper_bound(status.epsilon, digits=4)} alone, "
+            f"{format_upper_bound(status.total, digits=4)}{limit} in total{at_delta}."
         )
     if model.fitted_.plan is not None and status.further:
         fits = "fit of the plan is" if status.further == 1 else "fits of the plan are"

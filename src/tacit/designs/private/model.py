@@ -132,9 +132,10 @@ class Private(PrivateLists):
     ) -> Self:
         """Fit to the ratings of all people.
 
-        Earlier fits of this object, and of equal ratings in this process, are counted: they are in
-        `releases_` and on the card, and their cost is part of the lifetime. An account is charged
-        for those of them that its ledger does not list yet.
+        Earlier fits of this object, and of the same ratings object in this process, are counted:
+        they are in `releases_` and on the card, and their cost is part of the lifetime. An account
+        is charged for those of them that its ledger does not list yet. Ratings that were read again
+        are another object: give the earlier model as `previous`, or an account.
 
         Args:
             ratings: Ratings in memory, on disk or on a cluster; the sums are the same. A data frame

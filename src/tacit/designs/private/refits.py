@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from tacit.accounting import GDPAccountant, smallest_noise
 from tacit.accounting.gdp import epsilon_of_mu
 from tacit.errors import ConfigError, PrivacyError
+from tacit.privacy import format_upper_bound
 from tacit.profile_sums.events import event_of_sum
 from tacit.profile_sums.fit_plan import FitPlan
 from tacit.profile_sums.fits import STEPS_OF_RHO, Fit, total_epsilon
@@ -82,8 +83,8 @@ class BudgetStatus:
         """Return the budget as an HTML table, for a notebook."""
         rows = [
             ("fits so far", self.fits),
-            ("epsilon of the last fit", f"{self.epsilon:.4g}"),
-            ("epsilon of all fits together", f"{self.total:.4g}"),
+            ("epsilon of the last fit", format_upper_bound(self.epsilon, digits=4)),
+            ("epsilon of all fits together", format_upper_bound(self.total, digits=4)),
             ("all fits may cost", "no limit" if self.lifetime is None else f"{self.lifetime:g}"),
             ("further fits allowed", "no limit" if self.further is None else self.further),
         ]
@@ -271,7 +272,8 @@ def check_lifetime(
     epsilon = total_epsilon(fits, delta)
     if epsilon > lifetime:
         raise PrivacyError(
-            f"With this fit {len(fits)} fits together would cost epsilon {epsilon:.6g} at delta "
+            f"With this fit {len(fits)} fits together would cost epsilon "
+            f"{format_upper_bound(epsilon)} at delta "
             f"{delta:g}; their lifetime allows {lifetime:g}. Nothing was drawn, spent or written. "
             "Use a smaller epsilon, or stop."
         )

@@ -23,6 +23,7 @@ import hmac
 import math
 import secrets
 import threading
+import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 
@@ -42,9 +43,9 @@ from tacit.designs.sketches.messages import (
 from tacit.designs.sketches.sensing import pairs, sensed_sets
 
 Memory = MutableMapping[str, tuple[int, bytes]]
-"""Reports that a device has sent: from a campaign's hex digest to the campaign's epsilon, in
-millionths of a nat, and the report's bytes. The recommender has all of this, too. Store the memory
-with the secret.
+"""Reports that a device has sent: from a campaign's hex digest to what the report cost for
+everything its owner rated (`Campaign.user_epsilon`), in millionths of a nat, and the report's
+bytes. The recommender has all of this, too. Store the memory with the secret.
 
 A campaign that differs in anything, such as its seed or closing time, is another campaign, whose
 report is drawn and paid for again. Two devices of one account without a common memory can each
@@ -75,15 +76,19 @@ class RefusalError(ValueError):
 class Limits:
     """Limits that the owner of a device sets. They hold for all campaigns.
 
+    Both limits in nats are for everything the owner rated, whatever unit a campaign states its
+    epsilon for. A report with 32 questions and epsilon 1 for one rating costs epsilon 32 for
+    everything.
+
     Raises:
         ValueError: A value is of another type, a number is below 0 or NaN, or a unit is none of
             UNITS.
     """
 
     epsilon: float = 1.0
-    """Largest epsilon of one campaign, in nats."""
+    """Largest epsilon of one campaign for everything the owner rated, in nats."""
     lifetime: float = 4.0
-    """Largest sum of the epsilons of all campaigns, in nats."""
+    """Largest sum of these epsilons over all campaigns, in nats."""
     units: tuple[str, ...] = ("user",)
     """Units that a campaign may state epsilon for; see `messages.UNITS`."""
     rated_pairs: bool = False
@@ -144,7 +149,12 @@ class Device:
         self._lifetime_limit = _limit_in_micros(self._limits.lifetime)
 
     def report(
-        self, campaign: Campaign, catalogue: Sequence[ItemId], history: Mapping[ItemId, float]
+        self,
+        campaign: Campaign,
+        catalogue: Sequence[ItemId],
+        history: Mapping[ItemId, float],
+        *,
+        now: float | None = None,
     ) -> Report:
         """Answer a campaign: with the report in memory, or else with a new one.
 
@@ -152,11 +162,14 @@ class Device:
             campaign: The campaign to answer.
             catalogue: Item ids in the campaign's order.
             history: Stars by item id; items that are not in the catalogue are ignored.
+            now: Unix seconds; None: the time of this device's clock.
 
         Raises:
-            RefusalError: The campaign is beyond the limits, or the device cannot use it. There are
-                no partial answers.
+            RefusalError: The campaign is beyond the limits or over, or the device cannot use it.
+                There are no partial answers.
         """
+        if now is None:
+            now = time.time()
         digest = campaign.digest.hex()
         # Otherwise two campaigns at once could each fit under the lifetime limit, and together
         # exceed it.
@@ -164,11 +177,11 @@ class Device:
             if digest in self._memory:
                 _, sent = self._memory[digest]
                 return Report.decode(sent)
-            self._check(campaign, catalogue)
+            self._check(campaign, catalogue, now)
             ticket = int.from_bytes(self._random("ticket", campaign)[:8], "big")
             report = self._answer(campaign, catalogue, history, ticket)
             # Stored before it is sent: a crash in between must not lead to a second draw.
-            self._memory[digest] = (campaign.epsilon, report.encode())
+            self._memory[digest] = (campaign.user_epsilon, report.encode())
             return report
 
     def recommend(
@@ -216,28 +229,20 @@ class Device:
         unrated.sort(key=sort_key)
         return [catalogue[number] for number in unrated[:n]]
 
-    def _check(self, campaign: Campaign, catalogue: Sequence[ItemId]) -> None:
-        """Raise RefusalError unless a campaign has noise, keeps the limits and fits the catalogue.
+    def _check(self, campaign: Campaign, catalogue: Sequence[ItemId], now: float) -> None:
+        """Raise RefusalError unless a campaign can be answered.
 
-        The catalogue has to be the campaign's, and to name every item once.
+        It has to have noise, to keep the limits, to be open and to fit the catalogue. The catalogue
+        has to be the campaign's, and to name every item once.
         """
-        limits = self._limits
-        spent = sum(epsilon for epsilon, _ in self._memory.values())
         if campaign.epsilon == NO_NOISE:
             raise RefusalError("this campaign asks for answers without noise")
-        if not campaign.epsilon <= self._campaign_limit:
-            raise RefusalError(
-                f"this campaign asks for epsilon {campaign.epsilon / MICRO:.10g}; this device "
-                f"gives at most {limits.epsilon:.10g} in one campaign"
-            )
-        if not spent + campaign.epsilon <= self._lifetime_limit:
-            raise RefusalError(
-                "with this campaign, epsilon adds up to "
-                f"{(spent + campaign.epsilon) / MICRO:.10g}; this device gives "
-                f"{limits.lifetime:.10g} in all"
-            )
-        if campaign.unit not in limits.units:
+        if campaign.unit not in self._limits.units:
             raise RefusalError(f"this campaign protects a {campaign.unit} only")
+        self._check_epsilon(campaign)
+        # The recommender counts no late report, so the epsilon would be spent for nothing.
+        if now > campaign.closes:
+            raise RefusalError("this campaign is over, by this device's clock")
         if campaign.names_pair:
             self._check_rated_pairs()
         if (
@@ -248,6 +253,24 @@ class Device:
         # An item that is listed twice could be in two sets; one rating would then change two bits.
         if len(set(catalogue)) != len(catalogue):
             raise RefusalError("this campaign's list names an item twice")
+
+    def _check_epsilon(self, campaign: Campaign) -> None:
+        """Raise RefusalError unless a campaign's report keeps both limits in nats."""
+        limits = self._limits
+        cost = campaign.user_epsilon
+        total = cost + sum(epsilon for epsilon, _ in self._memory.values())
+        is_above_stated = cost > campaign.epsilon
+        unit = " for everything its owner rated" if is_above_stated else ""
+        if not cost <= self._campaign_limit:
+            raise RefusalError(
+                f"this campaign asks for epsilon {cost / MICRO:.10g}{unit}; this device gives at "
+                f"most {limits.epsilon:.10g} in one campaign"
+            )
+        if not total <= self._lifetime_limit:
+            raise RefusalError(
+                f"with this campaign, epsilon{unit} adds up to {total / MICRO:.10g}; this device "
+                f"gives {limits.lifetime:.10g} in all"
+            )
 
     def _check_rated_pairs(self) -> None:
         """Raise RefusalError unless one more report may name a pair of rated items."""
@@ -394,7 +417,8 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
             (
                 f"the answers, {campaign.questions} in all, each flipped with probability "
                 f"{flip_probability:.4f}. Together they cost epsilon "
-                f"{campaign.epsilon / MICRO:g}, stated for {unit}"
+                f"{campaign.epsilon / MICRO:.10g}, stated for {unit}"
+                f"{_explain_user_epsilon(campaign)}"
             ),
         ],
     ]
@@ -408,6 +432,13 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
     if report.pair is not None:
         rows.append([data[22:30].hex(), "these two items, which you rated: this is NOT protected"])
     return rows
+
+
+def _explain_user_epsilon(campaign: Campaign) -> str:
+    """Return what a report costs for everything its owner rated, if that is not what is stated."""
+    if campaign.user_epsilon == campaign.epsilon:
+        return ""
+    return f"; for everything you rated, they cost epsilon {campaign.user_epsilon / MICRO:.10g}"
 
 
 def _begin_question(campaign: Campaign) -> str:

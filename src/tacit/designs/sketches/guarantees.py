@@ -14,7 +14,7 @@ from tacit.accounting import PureAccountant
 from tacit.accounting.events import RandomizedResponse
 from tacit.designs.sketches.messages import UNITS, WHOLE, Campaign
 from tacit.errors import ConfigError
-from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust, format_upper_bound
 
 _SOURCES = (
     (
@@ -41,6 +41,8 @@ _UNITS = {
     ),
 }
 """For each unit, the adjacency, what is protected, and in words how a neighbour differs."""
+_LARGEST_EXPONENT = 700.0
+"""Largest epsilon whose exponential is computed. e^709 is nearly the largest float."""
 _make_card = partial(Guarantee, trust=Trust.NOBODY, delta=0.0, sources=_SOURCES)
 """Makes a card with the parts that all cards share."""
 _QUESTIONS_NOT_COVERED = "the questions you were asked: they are public and do not depend on you"
@@ -115,7 +117,7 @@ def _card_of_unit(campaign: Campaign, unit: str) -> Guarantee:
         name=f"{campaign.method}, one report, unit: {unit}",
         sentence=(
             f"Any report that your device sends to this campaign is at most "
-            f"{math.exp(epsilon):.4g} times as likely as it would be {in_neighbour}."
+            f"{_format_factor(epsilon)} times as likely as it would be {in_neighbour}."
         ),
         protects=f"{protects}, from anyone who reads your report",
         adjacency=adjacency,
@@ -142,7 +144,7 @@ def _card_of_stars(campaign: Campaign) -> Guarantee:
         name=f"{campaign.method}, one report: values only",
         sentence=(
             f"Which two items you are asked about shows that you rated them. Whether {fact} "
-            f"is protected: your report is at most {math.exp(epsilon):.4g} times as likely as it "
+            f"is protected: your report is at most {_format_factor(epsilon)} times as likely as it "
             "would be with other stars for the same items."
         ),
         protects="your stars, given which items you rated; NOT which items you rated",
@@ -167,6 +169,13 @@ def _card_of_stars(campaign: Campaign) -> Guarantee:
             *_NOT_COVERED,
         ),
     )
+
+
+def _format_factor(epsilon: float) -> str:
+    """Format e^epsilon, rounded up; as a power of e if no float is so large."""
+    if epsilon > _LARGEST_EXPONENT:
+        return f"e^{format_upper_bound(epsilon)}"
+    return format_upper_bound(math.exp(epsilon), digits=4)
 
 
 def _assumptions_on_answers(campaign: Campaign, bits: int) -> tuple[str, ...]:

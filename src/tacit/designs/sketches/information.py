@@ -23,6 +23,8 @@ from scipy.stats import binom
 from tacit.designs.sketches import theory
 
 Floats = NDArray[np.float64]
+SMALL_SHIFT = 0.01
+"""Relative change of a chance below which its divergence is computed as a series."""
 LARGEST_SET = 1_000_000
 """Largest number of items in a sensed set for which the sum is computed."""
 
@@ -204,9 +206,30 @@ def _information(weights: Floats, chances: Floats) -> float:
         weights: (k,) chance of each case.
         chances: (k,) chance that S is 1 in each case.
     """
-    entropies_given_case = entr(chances) + entr(1 - chances)
-    entropy = _entropy(float(weights @ chances))
-    return max(0.0, entropy - float(weights @ entropies_given_case))
+    mean = float(weights @ chances)
+    if not 0 < mean < 1:
+        return 0.0
+    # The weighted divergence of each case's chance from the mean. As a difference of two entropies
+    # it would be lost in rounding where it is small.
+    shifts = chances - mean
+    of_ones = mean * _divergence_term(shifts / mean)
+    of_zeros = (1 - mean) * _divergence_term(-shifts / (1 - mean))
+    return float(weights @ (of_ones + of_zeros))
+
+
+def _divergence_term(shifts: Floats) -> Floats:
+    """Compute (1 + x) ln(1 + x) - x, which is between 0 and x^2, for x from -1 up.
+
+    Args:
+        shifts: (k,) values of x.
+    """
+    # The series is the sum of (-x)^n / (n (n - 1)) from n = 2 on; at most 0.01^9 of it is left out.
+    series = np.zeros_like(shifts)
+    for n in range(10, 1, -1):
+        series += (-shifts) ** n / (n * (n - 1))
+    exact = -entr(1 + shifts) - shifts
+    terms: Floats = np.where(np.abs(shifts) < SMALL_SHIFT, series, exact)
+    return terms
 
 
 def _chi_square(weights: Floats, chances: Floats) -> float:

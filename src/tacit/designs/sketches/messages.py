@@ -77,7 +77,7 @@ REPORT_BYTES = _REPORT.size
 RATED_REPORT_BYTES = REPORT_BYTES + _PAIR.size
 """Size of a report that names a pair of rated items."""
 _EXACT = Context(prec=60)
-"""Decimal context of `Campaign._keeps_epsilon`: 60 digits."""
+"""Decimal context of `Campaign._loss_in_micros`: 60 digits."""
 _BOUNDS = {
     "items": (2, LARGEST_COUNT),
     "rated": (1, LARGEST_COUNT),
@@ -240,6 +240,18 @@ class Campaign:
         """Size of a report in bytes."""
         return RATED_REPORT_BYTES if self.names_pair else REPORT_BYTES
 
+    @cached_property
+    def user_epsilon(self) -> int:
+        """Millionths of a nat that a report costs for everything a person rated, rounded up.
+
+        It is the stated epsilon for the unit 'user'. For other units a device uses all likes, so
+        every bit can differ, and the cost is up to `questions` times the stated epsilon. For
+        RATED_METHODS it covers the stars alone, as the stated epsilon does.
+        """
+        if self.unit == "user" or self.epsilon == NO_NOISE:
+            return self.epsilon
+        return max(self.epsilon, math.ceil(self._loss_in_micros(self.questions)))
+
     def _keeps_epsilon(self) -> bool:
         """Tell whether exposed_bits * ln(truth / (1 - truth)) <= epsilon, to 60 digits.
 
@@ -247,10 +259,14 @@ class Campaign:
         """
         if self.truth == WHOLE or self.epsilon == NO_NOISE:
             return self.truth == WHOLE and self.epsilon == NO_NOISE
+        return self._loss_in_micros(self.exposed_bits) <= self.epsilon
+
+    def _loss_in_micros(self, bits: int) -> Decimal:
+        """Compute bits * ln(truth / (1 - truth)) in millionths of a nat, to 60 digits."""
         # All operations are in _EXACT: the caller's decimal context may keep fewer digits.
         ratio = _EXACT.divide(Decimal(self.truth), Decimal(WHOLE - self.truth))
-        loss = _EXACT.multiply(Decimal(self.exposed_bits), _EXACT.ln(ratio))
-        return _EXACT.multiply(loss, Decimal(MICRO)) <= self.epsilon
+        loss = _EXACT.multiply(Decimal(bits), _EXACT.ln(ratio))
+        return _EXACT.multiply(loss, Decimal(MICRO))
 
     def encode(self) -> bytes:
         """Encode the campaign as bytes."""

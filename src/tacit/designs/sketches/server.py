@@ -128,7 +128,7 @@ class Server:
 
         A batch is refused as a whole, as one malformed report, if its length is no multiple of a
         report's length. So bytes of untrusted senders go through `fold_each`, or their lengths are
-        checked first.
+        checked first. A file of such bytes is split by `report_files.read_messages`.
 
         Args:
             data: The reports' bytes.

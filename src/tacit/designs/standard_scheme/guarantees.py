@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.designs.standard_scheme.settings import Settings
-from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, attack_summary
+from tacit.privacy import (
+    Adjacency,
+    Basis,
+    Claim,
+    Guarantee,
+    Measurement,
+    Trust,
+    attack_summary,
+    format_upper_bound,
+)
+from tacit.recommenders.fits_in_process import UNCOUNTED_FITS
 from tacit.recommenders.public_facts import (
     add_titles_assumption,
     describe_assumptions,
@@ -82,7 +92,7 @@ _AGAINST_READERS = "everybody who reads the disclosure"
 _CARD_OF_CONSENTING = "consenting people, in the public tables"
 _PROTECTS_CONSENTING = "one consenting person's ratings and attribute, in the public tables"
 _LIFETIME_OF_PRIVATE_DISCLOSURE = (
-    "all disclosures so far together: a further fit on the same people adds its own epsilon"
+    "all counted disclosures together: a further fit on the same people adds its own epsilon"
 )
 _LIFETIME_OF_EXACT_DISCLOSURE = "none: each fit on the same people discloses exact statistics again"
 _REFERENCES_ON_NOISE = (
@@ -246,9 +256,10 @@ def card_of_private_disclosure(
     return Guarantee(
         name=_CARD_OF_CONSENTING,
         sentence=(
-            f"The public tables are {epsilon:g}-differentially private for each person whose "
-            "ratings they were made from. The scores that answer a release are made from exact "
-            f"ratings, and are not.{sentence_on_disclosures}" + describe_condition(assumed_public)
+            f"The public tables are {format_upper_bound(epsilon)}-differentially private for each "
+            "person whose ratings they were made from. The scores that answer a release are made "
+            f"from exact ratings, and are not.{sentence_on_disclosures}"
+            + describe_condition(assumed_public)
         ),
         protects=_PROTECTS_CONSENTING,
         adjacency=Adjacency("user", "add or remove"),
@@ -269,7 +280,7 @@ def card_of_private_disclosure(
                 "the scale of stars, the items and the attribute's values", assumed_public
             ),
         ),
-        not_covered=_NOT_COVERED_CONSENTING,
+        not_covered=(*_NOT_COVERED_CONSENTING, UNCOUNTED_FITS),
         sources=_REFERENCES_ON_NOISE,
     )
 

@@ -149,7 +149,7 @@ class StandardScheme:
             ratings: With the attributes as `user_attributes`.
             previous: The model that this one replaces; None for the earlier fit of this object, if
                 there is one. The card also counts the private disclosures of that model, and those
-                of earlier fits to equal ratings in this process.
+                of earlier fits to the same ratings object in this process.
 
         Raises:
             ConfigError: `previous` is not a fitted StandardScheme; from 1 to 49 of the people came,

@@ -24,6 +24,7 @@ from tacit.design import (
 from tacit.design.people_needed import people_needed
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation import OUT, SEED, Result, Table
+from tacit.privacy import format_upper_bound
 from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
 from tacit.profile_sums.settings import DEFAULT_DELTA, DELTA_HELP, EPSILON_HELP
 
@@ -332,8 +333,9 @@ def tour() -> Tour:
         f"with an AUC of {without_noise:.2f} from the paper's method without noise, and "
         f"{with_noise:.2f} from the private one at epsilon {epsilon_of_method['x-map-sound']:g}. "
         "0.5 is guessing.",
-        cost=f"Epsilon {card.epsilon:.3g}, delta {card.delta:g}, for each person's whole profile "
-        f"in both domains, once for each fit. NDCG@10 of lists for people new to films: "
+        cost=f"Epsilon {format_upper_bound(card.epsilon or 0.0, digits=3)}, delta "
+        f"{format_upper_bound(card.delta or 0.0)}, for each person's whole profile in both "
+        "domains, once for each fit. NDCG@10 of lists for people new to films: "
         f"{ndcg['private']:.3f}; a list of popular items has {ndcg['popularity']:.3f}.",
         read_on="docs/xmap.md",
         figures={

@@ -138,8 +138,8 @@ class XMap(base.ItemRecommender):
     def fit(self, ratings: RatingsSource, *, draws: Source | None = None) -> XMap:
         """Fit the model to everybody's ratings.
 
-        The card of the sound variant also counts earlier fits of this object, and of equal ratings
-        in this process.
+        The card of the sound variant also counts earlier fits of this object, and of the same
+        ratings object in this process.
 
         Args:
             ratings: Ratings in memory or stored. Their items have the metadata that the parameter

@@ -25,13 +25,15 @@ from tacit.accounting.events import Event
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
 from tacit.mechanisms.sums import Contributions, SumRelease
-from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust, format_upper_bound
 from tacit.recommenders.base import Floats, History, without_people
 from tacit.recommenders.baselines.baseline import Baseline
-from tacit.recommenders.fits_in_process import CountedFit, FitCounter
+from tacit.recommenders.fits_in_process import UNCOUNTED_FITS, CountedFit, FitCounter
 from tacit.recommenders.headers import Arrays, names_from_header, read_floats
 from tacit.recommenders.public_facts import (
     CONDITIONS,
+    ONE_ID_EACH,
+    TYPES_ARE_PUBLIC,
     UNKNOWN_SPENDING,
     describe_assumptions,
     describe_condition,
@@ -76,7 +78,7 @@ class PrivatePopularity(Baseline):
     """An item's score is a noisy count of scaled likes (see the module), the same for everybody.
 
     Each fit is one release. The card states the cost of all fits of this object and all fits of
-    equal ratings in this process together.
+    the same ratings object in this process together.
 
     Args:
         epsilon: Epsilon of one fit, for adding or removing a person's whole profile; inf: no noise.
@@ -213,7 +215,7 @@ def total_epsilon(fits: Sequence[CountedFit], delta: float) -> float:
 _NAME = "Private popularity: one noisy count of likes"
 _UNIT = Adjacency("user", "add or remove")
 _AGAINST = "everybody who has the list or the model file and knows all other ratings"
-_LIFETIME = "the fits so far: fitting again on the same people spends again"
+_LIFETIME = "the counted fits: fitting again on the same people spends again"
 _NOT_COVERED = (
     "the platform, which holds everybody's ratings",
     "that a person's own list leaves out what they have rated",
@@ -244,8 +246,9 @@ def _card_with_noise(
     return Guarantee(
         name=_NAME,
         sentence=(
-            f"The list, the same for everybody, is ({epsilon:g}, {delta:g})-differentially private "
-            f"for each person's whole profile.{together}{describe_condition(assumed_public)}"
+            f"The list, the same for everybody, is ({format_upper_bound(epsilon)}, "
+            f"{format_upper_bound(delta)})-differentially private for each person's whole "
+            f"profile.{together}{describe_condition(assumed_public)}"
         ),
         protects="one person's whole profile, present or absent",
         adjacency=_UNIT,
@@ -255,8 +258,8 @@ def _card_with_noise(
         epsilon=epsilon,
         delta=delta,
         lifetime=_LIFETIME,
-        assumptions=(*public, noise),
-        not_covered=_NOT_COVERED,
+        assumptions=(*public, ONE_ID_EACH, TYPES_ARE_PUBLIC, noise),
+        not_covered=(*_NOT_COVERED, UNCOUNTED_FITS),
         sources=_SOURCES,
     )
 

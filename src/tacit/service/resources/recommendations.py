@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field
 
 from tacit.data.columns import LONGEST_ID
@@ -34,8 +34,9 @@ from tacit.service.list_requests import (
     parse_question,
 )
 from tacit.service.metrics import Metrics
-from tacit.service.operations import Operation, run_on_loop_where
+from tacit.service.operations import Operation, run_before_refusal, run_on_loop_where
 from tacit.service.problems import Problem
+from tacit.service.refused_requests import list_objects, read_object, select_customers
 from tacit.service.resources.splits import find_splits, record_served_people
 from tacit.service.schemas import AnswerModel
 from tacit.service.served_models import LONGEST_LIST, ListOptions, ServedModel
@@ -236,23 +237,42 @@ def recommend_once(
     return _respond({"model": served.name, **_list_content(served, parsed, caller, counts)})
 
 
+def record_people_of_refused(request: Request) -> None:
+    """Record the people of a refused request for many lists, as if it had not been refused.
+
+    What is wrong with the request may be one person's history, which must not decide whether the
+    others count.
+    """
+    question = read_object(request.state.octets)
+    model = question.get("model")
+    people = list_objects(question.get("people"))
+    customers = select_customers([person.get("customer") for person in people])
+    if isinstance(model, str):
+        service: Service = request.app.state.service
+        record_served_people(service, model, request.state.caller, customers)
+
+
 @router.post(
     "/api/recommend-many", response_model=ListsOfPeople, **allow(Role.OPERATOR, Role.RECOMMEND)
 )
+@run_before_refusal(record_people_of_refused)
 def recommend_many(
     service: CurrentService, caller: CurrentCaller, counts: CurrentMetrics, question: ManyQuestion
 ) -> Response:
-    """Make the lists of many people at once, each from a history that is sent with the request."""
+    """Make the lists of many people at once, each from a history that is sent with the request.
+
+    Where lists are compared, every person with an id counts as served, even if the request is
+    refused because of the history of one of them.
+    """
     served = find_served(service, ServedModel, question.model)
+    customers = [person.customer for person in question.people if person.customer is not None]
+    # Before any history is looked at: one person's must not decide whether the others count.
+    record_served_people(service, served.name, caller, customers)
     lists = []
-    customers = []
     for person in question.people:
         parsed = parse_question(served, person, question)
         content = _list_content(served, parsed, caller, counts)
         lists.append({"customer": person.customer, **content})
-        if person.customer is not None:
-            customers.append(person.customer)
-    record_served_people(service, served.name, caller, customers)
     return _respond({"model": served.name, "lists": lists})
 
 
@@ -300,8 +320,7 @@ def _list_content(
         ratings = {}
         options = replace(options, cold={})  # items that no one rated are not popular
     rows = served.recommend(ratings, options)
-    items = [str(row.item_id) for row in rows]
-    counts.count_list(served.name, caller.lists, items, served.ids.keys())
+    counts.count_list(served.name, caller.lists)
     return {
         "personal": bool(ratings),
         "items": _describe_rows(served, rows),

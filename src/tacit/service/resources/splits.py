@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import Field
 
 from tacit.service.access import (
@@ -17,10 +17,11 @@ from tacit.service.access import (
 )
 from tacit.service.keys import LISTS, Caller, Role
 from tacit.service.list_requests import MOST_PEOPLE, CustomerId
-from tacit.service.operations import Operation
+from tacit.service.operations import Operation, run_before_refusal
+from tacit.service.refused_requests import read_object, select_customers
 from tacit.service.schemas import AnswerModel, RequestModel
 from tacit.service.service import Service
-from tacit.service.split_releases import read_released_days, release_due_days
+from tacit.service.split_releases import read_released_days
 from tacit.service.splits import FIGURES, DayFigures, Split, compare, noise_variance, today
 
 router = APIRouter(route_class=Operation, tags=["recommendations"])
@@ -81,16 +82,27 @@ class Splits(AnswerModel):
     splits: list[SplitView]
 
 
+def record_clicks_of_refused(request: Request) -> None:
+    """Record the customers of a refused report whose ids are well-formed."""
+    service: Service = request.app.state.service
+    split = service.deployment.find(Split, request.path_params["name"])
+    customers = select_customers(read_object(request.state.octets).get("customers"))
+    if split is not None:
+        record_people(service, split, request.state.caller, customers, "clicked")
+
+
 @router.post(
     "/api/splits/{name}/clicks", response_model=ClickReceipt, **allow(Role.RECOMMEND, Role.OPERATOR)
 )
+@run_before_refusal(record_clicks_of_refused)
 def report_clicks(
     service: CurrentService, caller: CurrentCaller, name: PathName, clicks: Clicks
 ) -> ClickReceipt:
     """Report who clicked on an item of their list. A person counts once a day, however often.
 
     The key says which kind of lists they got. What was clicked is not asked for. The request
-    may be repeated, and takes no Idempotency-Key.
+    may be repeated, and takes no Idempotency-Key. If it is refused because of one id, the others
+    are counted.
     """
     split = find_served(service, Split, name)
     record_people(service, split, caller, clicks.customers, "clicked")
@@ -98,12 +110,13 @@ def report_clicks(
 
 
 @router.get("/api/splits", **allow(Role.ANALYST, Role.AUDITOR, Role.OPERATOR))
-async def splits(service: CurrentService) -> Splits:
-    """Show all comparisons, after the figures of days that ended are charged and released."""
-    views = []
-    for split in service.deployment.find_all(Split).values():
-        days = await release_due_days(service, split)
-        views.append(describe_split(split, days))
+def splits(service: CurrentService) -> Splits:
+    """Show all comparisons, with the figures of the days that were released.
+
+    The service releases a day by itself, within ten minutes of its end.
+    """
+    compared = service.deployment.find_all(Split).values()
+    views = [describe_split(split, read_released_days(service, split)) for split in compared]
     return Splits(splits=views)
 
 
@@ -145,8 +158,6 @@ def record_served_people(
         customers: Ids of the customers.
     """
     customer_ids = list(customers)
-    if not customer_ids:
-        return
     for split in find_splits(service, model, caller):
         record_people(service, split, caller, customer_ids, "served")
 
@@ -167,7 +178,8 @@ def record_people(
 ) -> None:
     """Record customers in today's file of a comparison, as long as its budget covers the day.
 
-    An id, and the pseudonym that the service makes of it, count as one person.
+    An id, and the pseudonym that the service makes of it, count as one person. What is recorded of
+    a customer depends on no other customer of the request.
 
     Args:
         service: The service.
@@ -176,6 +188,8 @@ def record_people(
         customers: Ids of the customers.
         event: What happened to them: "served" or "clicked".
     """
+    if not customers:
+        return
     released = [day_figures.day for day_figures in read_released_days(service, split)]
     if not split.is_counting(released):
         return

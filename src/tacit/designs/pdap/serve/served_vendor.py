@@ -19,7 +19,7 @@ from tacit.designs.pdap.serve.state import MOST_VIDEOS, VERSION, VendorState, re
 from tacit.designs.pdap.serve.state_cache import StateCache
 from tacit.errors import ConfigError
 from tacit.ledger import Balance, Cap, Charge, Holder
-from tacit.privacy import Guarantee
+from tacit.privacy import Guarantee, format_upper_bound
 from tacit.service import idempotency
 from tacit.service.idempotency import Reply, thing_state_name
 from tacit.service.keys import Caller
@@ -177,12 +177,13 @@ class ServedVendor(ServedThing):
         if self.neighbours:
             contexts = (
                 "; randomised contexts that neighbours received, each at epsilon "
-                f"{settings.forward_epsilon:g}"
+                + format_upper_bound(settings.forward_epsilon)
             )
         return (
-            f"noisy sums over all visits, each visit at epsilon {settings.epsilon:g}{contexts}; "
-            f"all visits of one person within {settings.lifetime:g}. Stored answers contain which "
-            "video was shown at each visit, and the random bytes of one that was forwarded"
+            "noisy sums over all visits, each visit at epsilon "
+            f"{format_upper_bound(settings.epsilon)}{contexts}; all visits of one person within "
+            f"{format_upper_bound(settings.lifetime)}. Stored answers contain which video was "
+            "shown at each visit, and the random bytes of one that was forwarded"
         )
 
     def charges(self, user: str, *, asks: bool) -> list[Charge]:

@@ -197,11 +197,11 @@ class ServedRounds(ServedThing):
             user: The person's name.
         """
         forgotten = (
-            f"in the rounds {self.name}: your vote that was not counted yet; your name on votes "
-            "that were counted (from the next round on, these votes change nobody's "
-            "recommendations any more); your recommendations, and your answers to them. It is "
-            "still stored that you took part: who joins twice sees the others' votes twice, which "
-            "costs them privacy twice"
+            f"in the rounds {self.name}: your votes that were not counted yet, also those in "
+            "later rounds of the operator's file; your name on votes that were counted (from the "
+            "next round on, these votes change nobody's recommendations any more); your "
+            "recommendations, and your answers to them. It is still stored that you took part: "
+            "who joins twice sees the others' votes twice, which costs them privacy twice"
         )
 
         def forget(source: Source, state: bytes | None) -> bytes | None:
@@ -259,14 +259,24 @@ class ServedRounds(ServedThing):
                 raise ConfigError(
                     f"{TOML}: rounds.{self.name} began with other settings ({', '.join(changed)}), "
                     "and what was promised to its voters is for the whole run. Put them back, or "
-                    "give the new run another name: it has a budget of its own."
+                    "give the new run another name: it has a budget of its own, and for people who "
+                    "voted in this run it costs epsilon and delta again."
                 )
-            PRec.from_bytes(stored_run.run, settings=self.settings, randomness=secure())
+            run = PRec.from_bytes(stored_run.run, settings=self.settings, randomness=secure())
         except ModelFileError as error:
             raise ConfigError(
-                f"{TOML}: rounds.{self.name} cannot be continued: {error} Give a new run another "
-                "name."
+                f"{TOML}: rounds.{self.name} cannot be continued: {error} A new run needs another "
+                "name and has a budget of its own, and for voters of this run it costs epsilon and "
+                "delta again."
             ) from None
+        cost = _cost_of_card(run.guarantees()[-1])
+        if cost.amount > self._cost.amount or cost.delta > self._cost.delta:
+            raise ConfigError(
+                f"{TOML}: rounds.{self.name} began with another version of tacit, and its gates "
+                "cost more by this version's bounds than its cards would state. Continue it with "
+                "the version that began it: a new run under another name would cost its voters "
+                "epsilon and delta again."
+            )
 
     def describe(self, state: bytes | None) -> dict[str, Any]:
         """Describe the run and its open round as JSON values.
@@ -302,12 +312,16 @@ class ServedRounds(ServedThing):
     @cached_property
     def _cost(self) -> Cost:
         """Cost of all clients' views together."""
-        card_of_all_clients = self.guarantees()[-1]
-        assert card_of_all_clients.lifetime_epsilon is not None
-        assert card_of_all_clients.lifetime_delta is not None
-        return Cost.approximate(
-            card_of_all_clients.lifetime_epsilon, card_of_all_clients.lifetime_delta
-        )
+        return _cost_of_card(self.guarantees()[-1])
+
+
+def _cost_of_card(card_of_all_clients: Guarantee) -> Cost:
+    """Cost of what the card of all clients together states."""
+    assert card_of_all_clients.lifetime_epsilon is not None
+    assert card_of_all_clients.lifetime_delta is not None
+    return Cost.approximate(
+        card_of_all_clients.lifetime_epsilon, card_of_all_clients.lifetime_delta
+    )
 
 
 def _check_served(name: str, settings: PRecSettings) -> None:

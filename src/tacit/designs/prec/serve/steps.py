@@ -56,7 +56,8 @@ class RoundsState:
     voters: frozenset[str] = field(default=frozenset(), repr=False)
     """Names of all who voted in rounds that were opened."""
     gone: frozenset[str] = field(default=frozenset(), repr=False)
-    """Names of people who were forgotten after they had voted. They cannot vote again."""
+    """Names of people who were forgotten after they had voted, or with votes in the deployment's
+    file of votes. They cannot vote again."""
 
     @classmethod
     def decode(cls, state: bytes) -> Self:
@@ -284,8 +285,9 @@ class RoundSteps:
     def forget_person(self, user: str, source: Source, state: bytes | None) -> bytes | None:
         """Forget a person as a voter and as a client, and return the next state.
 
-        The name stays in `gone` if the person voted, so that they cannot vote again. The result is
-        None if the run has not begun, so that nothing is stored.
+        The name stays in `gone` if the person voted, or has a vote in a later round of the file of
+        votes, so that they cannot vote again and the file's votes of theirs are not counted. The
+        result is None if the run has not begun, so that nothing is stored.
         """
         if state is None:
             return None
@@ -297,6 +299,7 @@ class RoundSteps:
             run.leave(user)
         votes = {name: chosen for name, chosen in stored.votes.items() if name != user}
         has_voted = user in stored.voters or user in stored.votes
+        has_voted |= any(user in given_votes for _, given_votes in self.given)
         after = replace(
             stored,
             run=run.to_bytes(),

@@ -16,6 +16,7 @@ from tacit.design.people_needed import people_needed
 from tacit.designs.private.device import DeviceLists
 from tacit.designs.private.model import Private
 from tacit.evaluation.lists import judge_lists, list_trial
+from tacit.privacy import format_upper_bound
 from tacit.recommenders.baselines import Popularity
 
 UNIT = "a person's whole profile, added or removed"
@@ -102,8 +103,9 @@ def make_tour() -> Tour:
         f"not, an attacker who knows their ratings tells who was in with an AUC of "
         f"{aucs['none']:.2f} from a model without noise, and {aucs['1']:.2f} from the private one. "
         "0.5 is guessing.",
-        cost=f"Epsilon {card.epsilon:.3g}, delta {card.delta:g}, for each person's whole profile, "
-        f"once for each fit. NDCG@10 of lists: {ndcg['private']:.3f}, where popularity has "
+        cost=f"Epsilon {format_upper_bound(card.epsilon or 0.0, digits=3)}, delta "
+        f"{format_upper_bound(card.delta or 0.0)}, for each person's whole profile, once for each "
+        f"fit. NDCG@10 of lists: {ndcg['private']:.3f}, where popularity has "
         f"{ndcg['popularity']:.3f} and the same lists without noise {ndcg['without noise']:.3f}.",
         read_on="docs/private.md",
         figures={"ndcg": ndcg, "auc": aucs, "epsilon": card.epsilon, "delta": card.delta},

@@ -12,6 +12,7 @@ from tacit.designs.sketches.experiment.simulation import simulate
 from tacit.designs.sketches.guarantees import cards
 from tacit.designs.sketches.messages import WHOLE
 from tacit.designs.sketches.sensing import pairs
+from tacit.privacy import format_upper_bound
 
 SETTING: dict[str, Any] = {"items": 40, "rated": 40, "epsilon": 1.0}
 """Number of items, number of items that each person rated, and epsilon of a report."""
@@ -59,8 +60,9 @@ def tour() -> Tour:
         f"{true_share:.0%} of {DEVICES:,} reports; a coin is right in 50%. About the "
         f"items: {many['accuracy']:.0%} are put into the right one of two clusters by "
         f"{MANY_PEOPLE:,} people, and {few['accuracy']:.0%} by {FEW_PEOPLE:,}.",
-        cost=f"Epsilon {card.epsilon:.3g} for one report and all of a person's ratings. It takes "
-        "very many people: on MovieLens 100K popular items were better however many there were.",
+        cost=f"Epsilon {format_upper_bound(card.epsilon or 0.0, digits=3)} for one report and all "
+        "of a person's ratings. It takes very many people: on MovieLens 100K popular items were "
+        "better however many there were.",
         read_on="docs/sketches.md",
         figures={"right": true_share, "few": few, "many": many},
     )

@@ -46,7 +46,7 @@ from tacit.designs.sketches.messages import MICRO, NO_NOISE, UNITS, WHOLE, ItemI
 from tacit.designs.sketches.population import count_simulated_reports, mark_likes
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder
-from tacit.privacy import Guarantee
+from tacit.privacy import Guarantee, format_upper_bound
 from tacit.randomness import secure
 from tacit.service.idempotency import Reply, refusal, reply
 from tacit.service.problems import Problem
@@ -158,8 +158,9 @@ class ServedCampaign(ServedThing):
         """Describe to a person who is forgotten the releases that cannot be taken back."""
         return (
             f"a report to the campaign {self.name}, if there was one: it was added to counts that "
-            f"hold no names, and costs at most epsilon {self.cost.amount / MICRO:g} for everything "
-            "you rated, by the noise your device put in"
+            "hold no names, and costs at most epsilon "
+            f"{format_upper_bound(self.cost.amount / MICRO)} for everything you rated, by the "
+            "noise your device put in"
         )
 
     @cached_property
