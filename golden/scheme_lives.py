@@ -246,6 +246,47 @@ def silences() -> list[Vector]:
     return [*found, first.vector("unsafe from the first")]
 
 
+def lists_of_values() -> list[Vector]:
+    """Disclosures that list some values now and others later; an owner whose value is in one."""
+    first = disclosure(RULE, attributes=(("gender", ("F", "Z")),))
+    found = []
+    for value in ("F", "M", "Z", "X"):
+        life = Life(first)
+        life.values = {"gender": value}
+        for at in (CREATED + 1_800, CREATED + DAY, monday(1)):
+            life.on(at, some(5))
+        other = disclosure(RULE, attributes=(("gender", ("M", "Z")),), seed=1)
+        life.refit(other, FIRST + 2)
+        life.on(monday(2), some(8))
+        life.refit(disclosure(RULE, attributes=(("gender", ("F", "Z")),), seed=2), FIRST + 3)
+        life.on(monday(3), some(8))
+        found.append(life.vector(f"a list without others, value {value}"))
+    for value in ("F", "Z"):
+        life = Life(first)
+        life.values = {"gender": value}
+        life.on(monday(1), {})
+        other = disclosure(RULE, attributes=(("gender", ("M", "Z")),), seed=1)
+        life.refit(other, FIRST + 2)
+        life.on(monday(2), some(8))
+        found.append(life.vector(f"another list after an empty letter, value {value}"))
+    gone = Life(first)
+    gone.values = {"gender": "M"}
+    gone.on(monday(1), some(5))
+    gone.forget(SECRETS[1], some(5), monday(1) + 5)
+    gone.refit(disclosure(RULE, attributes=(("gender", ("M", "Z")),), seed=1), FIRST + 2)
+    gone.on(monday(2), some(8))
+    return [*found, gone.vector("another list after forgetting")]
+
+
+def no_numbers() -> Vector:
+    """Stars that are no numbers, or that stand for one."""
+    life = Life()
+    odd: dict[Item, Any] = dict(zip(ITEMS, (None, "4", [4.0], True, {"stars": 4}, 3), strict=False))
+    life.on(monday(1), odd)
+    life.on(monday(2), some(5))
+    return life.vector("stars that are no numbers")
+
+
 def lived(number: int) -> Vector:
     """A life by chance."""
     stream = random_words(bytes(16), 5000 + number)
@@ -273,6 +314,6 @@ def lived(number: int) -> Vector:
 
 def content() -> dict[str, list[Any]]:
     named = [catalogue(), merging(), *named_again()]
-    others = [calm(), odd_stars(), *memories(), *silences()]
+    others = [calm(), odd_stars(), no_numbers(), *memories(), *silences(), *lists_of_values()]
     lives = [*named, *others, *map(lived, range(12))]
     return {"lives": lives}

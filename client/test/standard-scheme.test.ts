@@ -385,15 +385,49 @@ test("a copy that is used in other epochs is silent, and asks when a letter is d
     expect(first).toBeDefined();
     let asked = 0;
     const ask = () => Promise.resolve(((asked += 1), latest));
-    await person.account.checkLatest(disclosure, BEGIN + 1801, ask);
+    const published = { disclosure, log: person.log };
+    await person.account.checkLatest(published, FEMALE, BEGIN + 1801, ask);
     expect(asked).toBe(0);
     const now =
       ((await person.account.nextSendingTime(BEGIN + 2 * DAY, disclosure)) as number) + 2 * WEEK;
-    await person.account.checkLatest(disclosure, now, ask);
+    await person.account.checkLatest(published, FEMALE, now, ask);
     expect(asked).toBe(1);
     const letter = await person.speak(disclosure, all([1, 2, 3, 4]), now);
     expect(letter === undefined).toBe(silent);
     expect([...((await person.account.readState())?.records.keys() ?? [])]).toEqual([1, 2]);
+  }
+});
+
+test("before the first letter, an unlisted value sends no letter and asks the service nothing", async () => {
+  const lists = [
+    ["F", "Z"],
+    ["M", "Z"],
+    ["F", "M"],
+  ] as const;
+  for (const [value, expected] of [
+    ["F", [true, true, true]],
+    ["M", [false, false, false]],
+    ["Z", [true, true, true]],
+  ] as const) {
+    const values = { gender: value };
+    const person = await new Person(values).begin();
+    let asked = 0;
+    const ask = () => Promise.resolve(((asked += 1), -1));
+    for (const [week, list] of lists.entries()) {
+      const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE, values: list });
+      const now = BEGIN + 1800 + week * 2 * WEEK;
+      const epoch = standardScheme.calendarEpoch(now, WEEK);
+      const published = {
+        disclosure,
+        log: [...person.log, [epoch, await disclosure.digest()] as [number, string]],
+      };
+      const before = asked;
+      await person.account.checkLatest(published, values, now, ask);
+      const letter = await person.speak(disclosure, all([1, 2]), now);
+      expect([asked > before, letter !== undefined]).toEqual([expected[week], expected[week]]);
+      const state = (await person.account.readState()) as standardScheme.State;
+      expect(state.values).toEqual([["gender", ["F", "Z"]]]);
+    }
   }
 });
 

@@ -19,6 +19,7 @@ interface Wanted {
   readonly aliases?: readonly standardScheme.Alias[];
   readonly rule?: Partial<standardScheme.Rule>;
   readonly epochLength?: number;
+  readonly values?: readonly [string, string];
 }
 
 /** Whole stars from 1 to 5, one attribute of two values. */
@@ -38,7 +39,7 @@ export function disclosureOf(wanted: Wanted = {}): standardScheme.Disclosure {
     attributes: [
       {
         name: "gender",
-        values: ["F", "M"],
+        values: wanted.values ?? ["F", "M"],
         offsets: [each(offset), each((number) => -offset(number))],
         keep: [each(chance), each((number) => (chance(number) === 0 ? 0 : LARGEST_CHANCE))],
         means: [],

@@ -176,12 +176,13 @@ def test_a_lost_memory_decides_nothing_twice(folder, as_json, mine):
 
 
 def test_another_value_decides_nothing_new(folder, as_json, mine):
-    """An account keeps its value: under another one the letter stays, and its owner is told."""
+    """An account keeps its value: under another one, letters show nothing new, with a notice."""
     words = ("recommend", folder / "m.tacit", "--history", mine)
     memory = mine.parent / "mine.csv.released.json"
     as_json(*words, "--about", "gender=F")
     state = json.loads(memory.read_text())
-    kept = json.loads(state["state"]) | {"binding": "0123456789abcdef"}
+    after_a_letter = {"binding": "0123456789abcdef", "last_epoch": 0, "spoken": 0}
+    kept = json.loads(state["state"]) | after_a_letter
     state["state"] = json.dumps(kept, sort_keys=True, separators=(",", ":"))
     memory.write_text(json.dumps(state))
     result = as_json(*words, "--about", "gender=F", "--as-of", LATER)

@@ -7,6 +7,9 @@ import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -359,11 +362,15 @@ def test_no_item_table(service, client):
     assert raised.value.status == 404
 
 
-def test_stars_off_the_scale(service, client):
-    """A star off the scale is not decided, its owner hears of it, and the letter leaves."""
+OFF_SCALE = [9.0, math.nan, math.inf, 10**400, None, "4", b"4", 4j, [4.0], np.array([4.0, 5.0])]
+
+
+@pytest.mark.parametrize("stars", OFF_SCALE, ids=lambda stars: ascii(stars)[:9])
+def test_stars_off_the_scale(service, client, stars):
+    """Such a star, or no number, is not decided, its owner hears of it, and the letter leaves."""
     memory = Memory()
     device = client(memory)
-    wrong = STARS | {12: 9.0}
+    wrong = STARS | {12: stars}
     device.send_letter("gender", OWN, {}, NOW)
     spoken = device.send_letter(
         "gender", OWN, wrong, NOW + HALF_HOUR, entered=dict.fromkeys(wrong, NOW)
@@ -436,6 +443,73 @@ def test_a_pinned_disclosure(service, client):
     spoken = device.send_letter("gender", OWN, STARS, NOW + HALF_HOUR, digest="0" * 16)
     assert "not the expected one" in spoken.notice
     assert letters(service) == []
+
+
+def listing(*values):
+    """The disclosure with other names of its two values."""
+    [table] = DISCLOSURE.attributes
+    return replace(DISCLOSURE, attributes=(replace(table, values=values),))
+
+
+def follow(service, *shown):
+    """From now on the service shows the last of these disclosures, each of one epoch of its log."""
+    at(service, shown[-1])
+    first = json.loads(log(shown[0].digest))["log"][0]["epoch"]
+    rows = [{"epoch": first + n, "digest": one.digest} for n, one in enumerate(shown)]
+    service.answers[f"{TABLES}/log"] = json.dumps({"log": rows}).encode()
+
+
+@pytest.mark.parametrize("value", ["F", "M", "X"])
+def test_lists_of_values_do_not_tell_a_value(service, client, tmp_path, value):
+    """Before the first letter, an unlisted value is in no request with the key, then and later."""
+    account, memory = FileAccount(tmp_path / "account", NOW), FileMemory(tmp_path / "memory")
+    week = epoch_start(calendar_epoch(NOW + DAY, WEEK) + 1, WEEK) + 2 * DAY
+    notices = []
+    for shown, seconds in (
+        ([listing("F", "Z")], (NOW, NOW + HALF_HOUR, NOW + DAY)),
+        ([listing("F", "Z"), listing("M", "Z")], (week, week + WEEK)),
+        ([listing("F", "Z"), listing("M", "Z"), listing("F", "M")], (week + 2 * WEEK,)),
+    ):
+        follow(service, *shown)
+        for now in seconds:
+            device = client(memory, account)
+            spoken = device.send_letter("gender", {"gender": value}, STARS, now)
+            notices.append(spoken.notice)
+    keyed = [path for _, path, _, headers in service.asked if "Authorization" in headers]
+    if value == "F":
+        assert len(letters(service)) == 5
+        assert len({letter.ratings for letter in letters(service)[1:]}) == 1
+    else:
+        assert keyed == letters(service) == []
+        assert all("decided or sent" in notice for notice in notices[1:])
+
+
+def test_a_letter_of_an_unlisted_value_is_not_tried_every_ten_minutes(service, client):
+    """Public files are fetched as often as by a device that sends letters."""
+    counts = []
+    for value in ("F", "X"):
+        service.asked.clear()
+        device = client()
+        for now in range(NOW, NOW + 2 * DAY, 1200):
+            device.send_letter("gender", {"gender": value}, STARS, now)
+        counts.append([path for _, path, *_ in service.asked].count(TABLES))
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("own", ["30", 30, 30.0, " 30 ", "25 and above"], ids=repr)
+def test_a_number_counts_as_its_bin(service, client, own):
+    """As `StandardScheme` reads it: a person may give the number that the disclosure cuts."""
+    labels = ("below 25", "25 and above")
+    follow(service, listing(*labels))
+    service.answers[LETTERS] = scores
+    device = client()
+    for now in (NOW, NOW + HALF_HOUR):
+        spoken = device.send_letter("gender", {"gender": own}, STARS, now)
+    shown = Device(listing(*labels), {"gender": labels[1]}, State(created=NOW), SECRET)
+    assert letters(service) == [shown.release(STARS, 0)]
+    assert spoken.notice == ""
+    predicted = device.predict("gender", {"gender": own})
+    assert predicted == device.predict("gender", {"gender": labels[1]})
 
 
 def test_another_disclosure(service, client):
@@ -806,12 +880,25 @@ def test_a_time_of_numpy_is_a_time(service, client):
 
 
 @pytest.mark.parametrize(
-    "stars", [math.nan, math.inf, 10**400, "five", None], ids=lambda stars: str(stars)[:9]
+    "stars", [math.nan, math.inf, 10**400, "five", "4", None], ids=lambda stars: str(stars)[:9]
 )
 def test_stars_that_are_no_number_are_refused_in_a_list(client, stars):
     """In a sentence, also where no float can hold them."""
     with pytest.raises(ConfigError, match="Stars are finite numbers"):
         client().recommend_on_device("gender", STARS | {12: stars}, now=NOW)
+
+
+@pytest.mark.parametrize("stars", [Decimal(4), Fraction(4), np.float32(4)], ids=repr)
+def test_numbers_of_other_types_are_stars(service, client, stars):
+    """In a letter and in a list they count as the float that they are."""
+    device = client()
+    history = {12: stars, "é": stars}
+    for now in (NOW, NOW + HALF_HOUR):
+        device.send_letter("gender", OWN, history, now, entered=dict.fromkeys(history, NOW))
+    as_floats = dict.fromkeys(history, 4.0)
+    assert letters(service) == [expected(as_floats)]
+    listed = [device.recommend_on_device("gender", one, now=NOW) for one in (history, as_floats)]
+    assert listed[0] == listed[1]
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, math.nan, math.inf, "3"])

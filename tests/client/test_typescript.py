@@ -202,19 +202,23 @@ def test_releases_are_equal(ask, data):
 
 @st.composite
 def refits(draw):
-    """A disclosure of some of the items; some of the others are renamed."""
+    """A disclosure of some items and values; some of the other items are renamed."""
     shown = draw(st.lists(st.sampled_from(scheme.ITEMS), min_size=1, unique=True).map(tuple))
     gone = [item for item in scheme.ITEMS if item not in shown] or ["gone"]
     names = st.tuples(st.sampled_from(gone), st.sampled_from(shown))
     aliases = draw(st.lists(names, max_size=2, unique_by=lambda pair: pair[0]).map(tuple))
     seed = draw(st.integers(0, 2**20))
-    return scheme.disclosure(lives.RULE, items=shown, aliases=aliases, seed=seed)
+    listed = draw(st.sampled_from([("F", "M"), ("F", "M"), ("F", "Z"), ("F", "M", "Z")]))
+    attributes = (("gender", listed),)
+    return scheme.disclosure(
+        lives.RULE, items=shown, aliases=aliases, seed=seed, attributes=attributes
+    )
 
 
 @CASES
 @given(st.data())
 def test_lives_are_equal(ask, data):
-    """Whatever days, stars, refits, answers and names: the same letters, sentences and memory."""
+    """Whatever days, stars, refits, values and names: the same letters, sentences and memory."""
     life = lives.Life(secret=data.draw(secrets))
     at = lives.CREATED
     for _ in range(data.draw(st.integers(1, 8))):
@@ -222,8 +226,9 @@ def test_lives_are_equal(ask, data):
         if data.draw(st.integers(0, 3)) == 0:
             epoch = calendar_epoch(at, WEEK) + data.draw(st.sampled_from([0, 0, 0, -1, 1]))
             life.refit(data.draw(refits()), epoch)
-        life.values = {"gender": data.draw(st.sampled_from("FFFFFM"))}
-        rated = st.dictionaries(st.sampled_from(scheme.ITEMS), st.integers(1, 5).map(float))
+        life.values = {"gender": data.draw(st.sampled_from("FFFFMZ"))}
+        stars = st.integers(1, 5).map(float) | st.sampled_from([None, "4", [4.0], True, 4])
+        rated = st.dictionaries(st.sampled_from(scheme.ITEMS), stars)
         history = data.draw(rated)
         second = st.integers(at - WEEK, at)
         entered = {item: data.draw(second) for item in history if data.draw(st.booleans())}

@@ -6,7 +6,7 @@
  * account's first day, and later only until a letter shows an item: letters that grew would reveal in
  * which order items were rated. If it may not decide more (another attribute value, a disclosure that
  * the log does not have), it repeats the last letter, because a missing letter would reveal that, and
- * tells its owner.
+ * tells its owner. Before the first letter nothing is sent while the device may not decide.
  *
  * Mirrors src/tacit/designs/standard_scheme/account.py.
  */
@@ -16,7 +16,7 @@ import { isWritableId, type ItemId } from "../items.js";
 import type { Store } from "../stores.js";
 import type { Secret } from "../randomness.js";
 import { Refusal } from "../refusal.js";
-import { Device, renameRatings, releaseShown, type History, type Values } from "./device.js";
+import { Device, findOwnRows, renameRatings, releaseShown, type History, type Values } from "./device.js";
 import {
   calendarEpoch,
   dueEpoch,
@@ -98,18 +98,20 @@ export class Account {
    * memory of the account exists, and goes on instead of this one.
    *
    * @param askLatest asks the service for the epoch of its latest letter, -1 for none. It is called
-   *   when a letter is due, and at no other time.
+   *   when a letter is due that may be sent, and at no other time.
    */
   checkLatest(
-    disclosure: Disclosure,
+    published: Published,
+    values: Values,
     now: number,
     askLatest: () => Promise<number>,
   ): Promise<void> {
     return this.store.runExclusively(async () => {
       const state = await this.readState();
       if (state === undefined || state.closed) return;
-      const calendar = calendarOf(state, disclosure);
+      const calendar = calendarOf(state, published.disclosure);
       if ((await dueEpoch(state.lastEpoch, now, calendar, this.secret)) === undefined) return;
+      if (!(await maySend(state, published, values, now))) return;
       if ((await askLatest()) <= state.lastEpoch) return;
       state.closed = true;
       state.letter = null;
@@ -164,7 +166,9 @@ export class Account {
       epoch,
       enteredBefore,
     });
-    if (release !== null || state.closed) state.lastEpoch = epoch;
+    // If the disclosure is refused before the first letter, the letter of this epoch stays due.
+    const staysDue = release === null && prepared.refusalReason !== undefined && !state.closed;
+    if (!staysDue) state.lastEpoch = epoch;
     if (release === null) return { letter: null, ...notice };
     state.letter = release.encode();
     state.lastLetterEpoch = epoch;
@@ -213,8 +217,8 @@ export class Account {
       for (const item of offScale) decidable.delete(item);
       return { release: await device.release(decidable, epoch), ...describeSkipped(offScale) };
     } catch (error) {
-      // A closed account that never sent a letter goes on sending none.
-      const sendsNothing = state.closed && state.letter === null;
+      // An account that never sent a letter goes on sending none.
+      const sendsNothing = state.letter === null && (state.closed || state.lastLetterEpoch < 0);
       const notice = `Nothing new is decided${sendsNothing ? " or sent" : ""}: ${reasonOf(error)}.`;
       const release = sendsNothing ? null : await releaseShown(state, disclosure, epoch);
       return { release, notice };
@@ -268,14 +272,53 @@ async function prepareRatings(
   const given = [...counted.keys()];
   const history = renameRatings(counted, state);
   const entered = renameRatings(ratings.entered, state);
+  const refusalReason = await findRefusal(state, published, now);
+  if (refusalReason !== undefined) return { given, history, entered, calendar, refusalReason };
+  return { given, history, entered, calendar };
+}
+
+/**
+ * Find out why the disclosure is not followed; undefined if it is. The state takes the log if it may be
+ * followed.
+ */
+async function findRefusal(
+  state: State,
+  published: Published,
+  now: number,
+): Promise<string | undefined> {
+  const { disclosure } = published;
+  const { length } = calendarOf(state, disclosure);
   try {
-    state.log = await checkLog(published, state.log, calendarEpoch(now, calendar.length));
+    state.log = await checkLog(published, state.log, calendarEpoch(now, length));
     refuseUnsafe(disclosure);
     state.checkNames(disclosure.aliases);
   } catch (error) {
-    return { given, history, entered, calendar, refusalReason: reasonOf(error) };
+    return reasonOf(error);
   }
-  return { given, history, entered, calendar };
+  return undefined;
+}
+
+/**
+ * Say whether the account sends letters: it sent one before, or may decide the first one.
+ *
+ * Otherwise no request may name the account either. A service that lists other attribute values later
+ * could read the owner's value from the first letter or the first such request.
+ */
+async function maySend(
+  state: State,
+  published: Published,
+  values: Values,
+  now: number,
+): Promise<boolean> {
+  if (state.letter !== null || state.lastLetterEpoch >= 0) return true;
+  if ((await findRefusal(state, published, now)) !== undefined) return false;
+  try {
+    await findOwnRows(published.disclosure, values, state);
+  } catch (error) {
+    reasonOf(error);
+    return false;
+  }
+  return true;
 }
 
 /** Return the account's calendar: that of the first disclosure that it followed. */

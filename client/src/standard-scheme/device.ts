@@ -42,6 +42,9 @@ export type Values = Readonly<Record<string, string>>;
 /** Largest distance from a level, in levels, at which stars count as on it in spite of float errors. */
 const LEVEL_TOLERANCE = 1e-6;
 
+/** Types of stars; any other stars are off the scale. true is 1 and false is 0, as in Python. */
+const NUMBER_TYPES = ["number", "bigint", "boolean"];
+
 /** One person's device. The values never leave this object. */
 export class Device {
   private constructor(
@@ -53,7 +56,7 @@ export class Device {
 
   /**
    * Create a device. Refusal for an unsafe disclosure, an unknown value, or a state that was made
-   * under another rule, scale or value.
+   * under another rule, scale, value or list of values.
    *
    * @param state the decisions made so far; it has to be stored durably before a release leaves.
    * @param secretOrDrawing the account's secret, from which draws are made, or a source of draws.
@@ -65,7 +68,7 @@ export class Device {
     secretOrDrawing: Secret | Drawing,
   ): Promise<Device> {
     refuseUnsafe(disclosure);
-    const ownRows = disclosure.attributes.map((table) => findOwnRow(table, values));
+    const ownRows = await findOwnRows(disclosure, values, state);
     let drawing: Drawing;
     if (typeof secretOrDrawing === "function") {
       drawing = secretOrDrawing;
@@ -73,17 +76,7 @@ export class Device {
       checkSecret(secretOrDrawing);
       drawing = await secretDrawing(secretOrDrawing);
     }
-    if (state.closed) {
-      throw new Refusal("another memory of this account exists, and may have decided anything");
-    }
-    const binding = await bindingDigest(disclosure, values);
-    if (state.binding !== "" && state.binding !== binding) {
-      throw new Refusal(
-        "this memory was made under another rule, scale, epoch or attribute value; deciding " +
-          "more here could tell the attribute",
-      );
-    }
-    state.binding = binding;
+    state.binding = await bindingDigest(disclosure, values);
     return new Device(disclosure, ownRows, state, drawing);
   }
 
@@ -154,12 +147,13 @@ export class Device {
 
   /**
    * Convert stars to micro-levels; undefined for stars off the scale. On a scale of whole levels,
-   * stars between two levels are off the scale.
+   * stars between two levels are off the scale. So is, on each scale, what is no number, such as a text.
    */
   private toMicroLevel(stars: number): number | undefined {
     const { minimum, step, levels } = this.disclosure;
     const isContinuous = levels === 0;
-    const level = (stars - toNumber(minimum)) / toNumber(step);
+    if (!NUMBER_TYPES.includes(typeof stars)) return undefined;
+    const level = (Number(stars) - toNumber(minimum)) / toNumber(step);
     const isInside = level >= -LEVEL_TOLERANCE && level <= this.highestLevel() + LEVEL_TOLERANCE;
     const isWhole = Math.abs(level - roundHalfEven(level)) <= LEVEL_TOLERANCE;
     if (!isInside || !(isContinuous || isWhole)) return undefined;
@@ -280,6 +274,41 @@ export function renameRatings<V>(
   const oldIds = new Set(aliases.map(([oldId]) => oldId));
   const others = [...entries].filter(([item]) => !oldIds.has(item));
   return new Map([...renamed, ...others]);
+}
+
+/**
+ * Find the rows of the person's values, if the memory may decide under this disclosure; Refusal
+ * otherwise.
+ *
+ * The first call with a memory stores in it which values the disclosure lists. A later disclosure with
+ * other lists is refused, whatever the person's value is. Otherwise a service could list some values now
+ * and others later: the letter that first shows an item would reveal the value.
+ */
+export async function findOwnRows(
+  disclosure: Disclosure,
+  values: Values,
+  state: State,
+): Promise<number[]> {
+  const listed = disclosure.attributes.map((table) => [table.name, table.values] as const);
+  if (state.values.length === 0) state.values = listed;
+  const ownRows = disclosure.attributes.map((table) => findOwnRow(table, values));
+  if (state.closed) {
+    throw new Refusal("another memory of this account exists, and may have decided anything");
+  }
+  const binding = await bindingDigest(disclosure, values);
+  if (state.binding !== "" && state.binding !== binding) {
+    throw new Refusal(
+      "this memory was made under another rule, scale, epoch or attribute value; deciding " +
+        "more here could tell the attribute",
+    );
+  }
+  if (JSON.stringify(state.values) !== JSON.stringify(listed)) {
+    throw new Refusal(
+      "the disclosure lists other attribute values than the first one that this memory was " +
+        "used with; deciding more here could tell the attribute",
+    );
+  }
+  return ownRows;
 }
 
 /** Find the row of the person's value in an attribute's tables; Refusal for an unknown value. */

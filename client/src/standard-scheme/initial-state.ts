@@ -68,14 +68,14 @@ export function lostState(rated: Iterable<ItemId>, { now, length, lastLetterEpoc
  * account may have decided stays frozen; no star is kept.
  */
 export function forgottenState(state: State, rated: Iterable<ItemId>, now: number): State {
-  const { frozen, records, arrivals, log, aliases } = state;
+  const { frozen, records, arrivals, log, aliases, values } = state;
   const mayBeDecided = [
     ...frozen,
     ...records.keys(),
     ...arrivals.keys(),
     ...state.renameItems(rated),
   ];
-  return new State({ created: now, frozen: mayBeDecided, log, aliases });
+  return new State({ created: now, frozen: mayBeDecided, log, aliases, values });
 }
 
 /**

@@ -30,6 +30,9 @@ export interface Record {
 /** A calendar epoch, and the digest of the disclosure that is followed from that epoch on. */
 export type LogEntry = readonly [epoch: number, digest: string];
 
+/** The values of each attribute, as a disclosure lists them. */
+export type ListedValues = readonly (readonly [name: string, values: readonly string[]])[];
+
 /** Fields of a state; a field that is left out has its value in a new account. */
 export interface StateFields {
   /** Second of the account's creation. */
@@ -65,6 +68,8 @@ export interface StateFields {
    * reveals whether they exist.
    */
   readonly merged?: Iterable<ItemId>;
+  /** Values that the first disclosure listed with which a device used this memory; empty before. */
+  readonly values?: ListedValues;
 }
 
 /** The memory of an account on one device. Its fields are explained in `StateFields`. */
@@ -83,6 +88,7 @@ export class State {
   closed: boolean;
   showed: boolean;
   readonly merged: Set<ItemId>;
+  values: ListedValues;
 
   constructor(fields: StateFields) {
     this.created = fields.created;
@@ -99,6 +105,7 @@ export class State {
     this.closed = fields.closed ?? false;
     this.showed = fields.showed ?? false;
     this.merged = new Set(fields.merged);
+    this.values = fields.values ?? [];
     this.check();
   }
 
@@ -253,20 +260,24 @@ export class State {
         closed: this.closed,
         showed: this.showed,
         merged: sortItems(this.merged),
+        // A memory that no device has used yet is written without them.
+        ...(this.values.length > 0 && { values: this.values }),
       }),
     );
   }
 
   static decode(data: Uint8Array): State {
     return decode(data, "memory", VERSION, (whole) => {
+      const hasValues = whole.has("values");
       const [created, binding, records, frozen, arrivals, lastEpoch, letter, ...later] = readFields(
         whole,
         "memory",
         ...["created", "binding", "records", "frozen", "arrivals", "last_epoch", "letter"],
         ...["spoken", "log", "aliases", "epoch_length", "closed", "showed", "merged"],
-        ...["message", "version"],
+        ...["message", "version", ...(hasValues ? ["values"] : [])],
       );
-      const [spoken, log, aliases, length, closed, showed, merged] = later;
+      const [spoken, log, aliases, length, closed, showed, merged, ...others] = later;
+      const values = hasValues ? others.at(-1) : undefined;
       require(letter === null || typeof letter === "string", "a letter is a text");
       return new State({
         created: toNumbers(created) as number,
@@ -286,6 +297,7 @@ export class State {
         closed: closed as boolean,
         showed: showed as boolean,
         merged: requireList(merged) as ItemId[],
+        values: values === undefined ? [] : (requireRows(values, 2) as unknown as ListedValues),
       });
     });
   }
@@ -312,6 +324,13 @@ export class State {
     require(typeof this.closed === "boolean", "whether the memory is closed");
     require(typeof this.showed === "boolean", "whether a letter showed an item");
     require([...this.merged].every(isItemId), "an id whose rating counts for nothing");
+    const areListed = this.values.every(
+      ([name, values]) =>
+        typeof name === "string" &&
+        Array.isArray(values) &&
+        values.every((value) => typeof value === "string"),
+    );
+    require(areListed, "an attribute and its listed values");
   }
 }
 

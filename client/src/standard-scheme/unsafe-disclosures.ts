@@ -2,8 +2,10 @@
  * Disclosures that no device follows, because their rule or their numbers would reveal the attribute.
  *
  * A device checks what can be checked without the consenting people's ratings: that no decision it
- * can make proves a value. It cannot know whether the numbers are honest. Every check looks at all
- * values of an attribute at once, so that a refusal reveals nothing about the owner's value.
+ * can make proves which of the listed values is its owner's. It cannot know whether the numbers are
+ * honest, or whether people have the listed values. Every check here looks at all values of an
+ * attribute at once, so that a refusal reveals nothing about the owner's value. `findOwnRows` checks
+ * the list of values.
  *
  * Mirrors src/tacit/designs/standard_scheme/disclosure.py.
  */

@@ -12,7 +12,7 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from math import floor, isfinite
+from math import floor
 from typing import Any, NamedTuple
 
 from tacit.client.accounts import Account, account_mark, require_second
@@ -20,7 +20,8 @@ from tacit.client.memories import Memory, MemoryContent
 from tacit.client.transport import ServiceError, Transport, decode_message, quote_name
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import epochs
-from tacit.designs.standard_scheme.device import Device, follow_aliases
+from tacit.designs.standard_scheme.bins import bin_of
+from tacit.designs.standard_scheme.device import Device, finite_stars, follow_aliases
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import (
     State,
@@ -56,12 +57,16 @@ def check_length(n: int) -> None:
         raise ConfigError(f"A list has at least one entry; got n={n!r}. Give a whole number.")
 
 
-def is_finite_number(stars: Any) -> bool:
-    """Say whether stars are a finite number that a float can hold."""
-    try:
-        return isfinite(stars)
-    except (TypeError, OverflowError):
-        return False
+def find_listed_values(disclosure: Disclosure, values: Mapping[str, Any]) -> dict[str, str]:
+    """Write a person's values as the disclosure lists them: a number becomes the bin it is in.
+
+    A value that is neither listed nor in a bin stays as it is.
+    """
+    found = {}
+    for table in disclosure.attributes:
+        if table.name in values:
+            found[table.name] = bin_of(str(values[table.name]), table.values)
+    return found
 
 
 class Letters:
@@ -102,7 +107,9 @@ class Letters:
 
         Args:
             name: The disclosure's name.
-            values: The person's value of each attribute of the disclosure; these are never sent.
+            values: The person's value of each attribute of the disclosure; these are never sent. A
+                number counts as the bin that it is in. Before the first letter, a value that the
+                disclosure does not list sends nothing.
             history: Stars of all items that are rated now.
             now: Unix seconds; by default this machine's time.
             entered: The Unix second at which each rating was first entered; for an item that is
@@ -137,17 +144,18 @@ class Letters:
             self._check_account(content)  # another program may have forgotten it by now
             state = self._open_state(content, history, now, disclosure)
             content.state = state
-            self._close_outdated_state(name, state, disclosure.epoch_length, now)
-            letter = scheme.Account(
+            account = scheme.Account(
                 state,
                 disclosure,
                 log,
-                values,
+                find_listed_values(disclosure, values),
                 self._account.secret,
                 # This transaction stores the state before the letter is sent.
                 store_state=lambda _: None,
                 notify_owner=notices.append,
-            ).make_due_letter(history, entered, now)
+            )
+            self._close_outdated_state(name, account, now)
+            letter = account.make_due_letter(history, entered, now)
             if letter is None:  # no letter up to this epoch remains to be sent
                 content.settled_epoch = max(content.settled_epoch, state.last_epoch)
             # A letter that is sent again may be for an earlier disclosure, whose bytes are kept.
@@ -199,7 +207,8 @@ class Letters:
         """
         disclosure, scores = self._last_answer(name)
         try:
-            device = Device(disclosure, values, State(created=0), self._account.secret)
+            own = find_listed_values(disclosure, values)
+            device = Device(disclosure, own, State(created=0), self._account.secret)
         except ValueError as error:
             raise ConfigError(f"{error}.") from None
         return device.complete(scores)
@@ -231,10 +240,11 @@ class Letters:
         levels: dict[ItemId, int] = {}
         for item in disclosure.items:
             if item in rated:
-                if not is_finite_number(rated[item]):
+                stars = finite_stars(rated[item])
+                if stars is None:
                     raise ConfigError(f"Stars are finite numbers; got {rated[item]!r:.100}.")
                 # Halves are rounded up, which is the same in all languages; `round` differs.
-                level = (rated[item] - disclosure.minimum) / disclosure.step
+                level = (stars - disclosure.minimum) / disclosure.step
                 levels[item] = floor(level + 0.5)
         try:
             ranked = table.rank(disclosure.items, levels)
@@ -356,24 +366,22 @@ class Letters:
             return State(created=self._account.created or now)
         return open_state(content.state, last_letter_epoch, history, now, disclosure.epoch_length)
 
-    def _close_outdated_state(
-        self, name: str, state: State, disclosed_length: int, now: int
-    ) -> None:
+    def _close_outdated_state(self, name: str, account: scheme.Account, now: int) -> None:
         """Close the account on this device if the service has a letter that this memory lacks.
 
         In that case another memory of the account exists, which goes on to decide. The service is
-        only asked when a letter is due.
+        only asked when a letter is due that may be sent.
 
         Args:
             name: The disclosure's name.
-            state: State of the account on the device.
-            disclosed_length: Seconds of an epoch by the disclosure; used if the state has none yet.
+            account: The account on the device.
             now: Unix seconds.
         """
-        epoch_length = state.epoch_length or disclosed_length
+        state = account.state
+        epoch_length = state.epoch_length or account.disclosure.epoch_length
         secret = self._account.secret
         due_epoch = epochs.due_epoch(state.created, state.last_epoch, now, epoch_length, secret)
-        if due_epoch is None or state.closed:
+        if due_epoch is None or state.closed or not account.may_send(now):
             return
         if self._service.fetch_latest_epoch(name) > state.last_epoch:
             state.closed = True

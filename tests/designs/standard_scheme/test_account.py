@@ -14,7 +14,7 @@ from tacit.designs.standard_scheme.epochs import (
     epoch_start,
     sending_time,
 )
-from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.memory import State, state_after_forgetting
 from tacit.designs.standard_scheme.messages import DAY, WEEK, Release
 from tests.support.written_numbers import spellings_of_integer
 
@@ -294,6 +294,75 @@ def test_an_unsafe_disclosure_from_the_first(person):
     assert person.heard
 
 
+WEEKS = (LETTER, LETTER + WEEK, LETTER + 2 * WEEK)
+LISTS = (("F", "Z"), ("M", "Z"), ("F", "M", "Z"))
+"""Values that the service lists in three weeks."""
+
+
+def live_under_lists(value, disclose, tables, history=HISTORY, lists=LISTS):
+    """What leaves in each of the weeks, and the person."""
+    shown = [disclose(tables={"gender": tables(values=listed)}) for listed in lists]
+    person = Person(shown[0])
+    person.own = {"gender": value}
+    left = []
+    for week, (now, disclosure) in enumerate(zip(WEEKS, shown, strict=True)):
+        if week > 0:
+            person.refit(disclosure, FIRST + week)
+        account = Account(person.state, disclosure, person.log, person.own, SECRET, str)
+        left.append((account.may_send(now), person.speak(now, history)))
+    return left, person
+
+
+@pytest.mark.parametrize("value", ["M", "X"])
+def test_before_the_first_letter_an_unlisted_value_sends_nothing(disclose, tables, value):
+    """Not in the week that lists it either: that week would tell the value."""
+    left, person = live_under_lists(value, disclose, tables)
+    assert left == [(False, None)] * 3
+    assert person.state.records == {}
+    assert len(person.heard) == 3
+    assert all("Nothing new is decided or sent" in notice for notice in person.heard)
+
+
+@pytest.mark.parametrize("value", ["F", "Z"])
+def test_other_lists_of_values_decide_nothing_whatever_the_value(disclose, tables, value):
+    """An owner who sends letters goes on, and no list lets later ones show more."""
+    few = {item: HISTORY[item] for item in list(HISTORY)[:4]}
+    for history in (few, {}):
+        left, person = live_under_lists(value, disclose, tables, history)
+        letters = [letter for _, letter in left]
+        assert all(may_send for may_send, _ in left)
+        assert letters[1].ratings == letters[2].ratings == letters[0].ratings
+        again = person.speak(LETTER + 3 * WEEK, HISTORY)
+        assert again.ratings == letters[0].ratings
+        assert set(person.state.records) == set(history)
+
+
+def test_the_list_is_stored_though_nothing_is_sent(disclose, tables):
+    """Else a device that starts again would take the next list for the first one."""
+    shown = disclose(tables={"gender": tables(values=("F", "Z"))})
+    person = Person(shown)
+    person.own = {"gender": "M"}
+    assert person.speak(LETTER) is None
+    stored = State.decode(person.kept[-1])
+    assert stored.values == (("gender", ("F", "Z")),)
+    assert stored.last_epoch == FIRST
+
+
+def test_nothing_is_asked_for_while_a_disclosure_is_refused(person):
+    """Before the first letter, a refused disclosure lets no request name the account."""
+    silent(person, "true stars")
+    for value in ("F", "M", "X"):
+        account = Account(person.state, person.shown, person.log, {"gender": value}, SECRET, str)
+        assert not account.may_send(LETTER + WEEK)
+
+
+def test_the_list_is_kept_when_an_account_is_forgotten(person):
+    """The next account on this device decides under no other list."""
+    person.speak(LETTER)
+    after = state_after_forgetting(person.state, HISTORY, LETTER)
+    assert after.values == person.state.values == (("gender", ("F", "M")),)
+
+
 def test_the_log_only_grows(person):
     """Each log seen is kept, and the next one has to begin with it."""
     person.speak(LETTER)
@@ -327,7 +396,10 @@ def test_logs_that_are_not_followed(log, reason):
     assert check_log(((5, "x"), (6, "d"), (9, "x")), ((5, "x"),), Shown, 7)
 
 
-@pytest.mark.parametrize("stars", [9.0, 0.0, 3.5, float("nan")])
+OFF_SCALE = [9.0, 0.0, 3.5, float("nan"), float("inf"), None, "4", 10**400, 4j, [4.0], object()]
+
+
+@pytest.mark.parametrize("stars", OFF_SCALE, ids=lambda stars: ascii(stars)[:9])
 def test_a_star_off_the_scale_does_not_stop_the_letter(person, stars):
     """Its item is not decided, and its owner hears of it; put right, it is decided next."""
     letter = person.speak(CREATED + FIRST_END, HISTORY | {"item 5": stars})

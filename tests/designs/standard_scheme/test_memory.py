@@ -39,6 +39,9 @@ states = st.builds(
     aliases=st.lists(st.tuples(ids, ids), max_size=3).map(tuple),
     epoch_length=whole,
     closed=st.booleans(),
+    values=st.lists(st.tuples(digests, st.lists(digests, max_size=3).map(tuple)), max_size=3).map(
+        tuple
+    ),
 )
 
 
@@ -79,6 +82,13 @@ def test_round_trip(state):
         {"aliases": [["a", None]]},
         {"epoch_length": -1},
         {"closed": 0},
+        {"values": None},
+        {"values": []},
+        {"values": "ab"},
+        {"values": [["a"]]},
+        {"values": [["a", "FM"]]},
+        {"values": [["a", ["F", 1]]]},
+        {"values": [[1, ["F"]]]},
         {"more": 1},
     ],
     ids=str,
@@ -88,6 +98,13 @@ def test_other_content_is_refused(change):
     content = json.loads(State(created=NOW).encode()) | change
     with pytest.raises(MessageError):
         State.decode(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
+
+
+def test_a_memory_of_no_device_is_written_without_values():
+    """So a memory that was made before lists of values were stored can be read."""
+    data = State(created=NOW).encode()
+    assert "values" not in json.loads(data)
+    assert State.decode(data).values == ()
 
 
 def test_no_star_and_no_die_is_kept():

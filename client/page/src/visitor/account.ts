@@ -15,7 +15,7 @@ import { State } from "../../../src/standard-scheme/state.js";
 import { fetchOctets, RequestError } from "../service/requests";
 import { fetchPublished, type Offer } from "../service/offers";
 import { fetchLatestEpoch, fetchVisitor, type Visitor } from "../service/visitor";
-import { accountOf, isCurrent, type Identity } from "./code";
+import { accountOf, isCode, isCurrent, storeAdoptedCode, type Identity } from "./code";
 import * as storage from "./storage";
 import { explainLetter, releasePath } from "./letters";
 
@@ -87,6 +87,28 @@ export async function frozenItems(identity: Identity, rated: readonly ItemId[]):
   return [...new Set([...frozenBefore, ...frozen, ...oldIds])];
 }
 
+/**
+ * Make the code of another browser that of this one. No later account here decides what the present
+ * one may have decided, also after everything is deleted.
+ *
+ * @param rated items that are rated by now.
+ * @returns whether the text is a code; otherwise nothing is changed.
+ */
+export async function adoptCode(
+  identity: Identity,
+  text: string,
+  rated: readonly ItemId[],
+): Promise<boolean> {
+  const code = text.trim();
+  if (!isCode(code)) return false;
+  if (code === identity.code) return true;
+  await runAlone(identity, async () => {
+    storage.storeFrozen(await frozenItems(identity, rated));
+    storeAdoptedCode(code);
+  });
+  return true;
+}
+
 /** The time of the next letter. */
 export interface SendingPlan {
   /** The second from which on the next letter may leave. */
@@ -137,7 +159,7 @@ export function sendDueLetter(offer: Offer, identity: Identity): Promise<List | 
       storage.storeContacted(path);
       return (visitorRequest ??= fetchVisitor(identity.token));
     };
-    await account.checkLatest(published.disclosure, now, async () =>
+    await account.checkLatest(published, values, now, async () =>
       fetchLatestEpoch(offer.name, await visitor()),
     );
     const { letter } = await account.makeLetter(published, values, rated, now);

@@ -64,19 +64,15 @@ function readCode(): string {
   }
 }
 
-/**
- * Make the code of another browser that of this one, which keeps a memory of its own for it.
- *
- * @returns whether the text is a code; otherwise nothing is changed.
- */
-export function adoptCode(text: string): boolean {
-  const code = text.trim();
-  const isCode = CODE_PATTERN.test(code) && toBase64url(fromBase64url(code)) === code;
-  if (isCode && code !== localStorage.getItem(CODE_KEY)) {
-    localStorage.setItem(CODE_KEY, code);
-    localStorage.setItem(ADOPTED_KEY, new Date().toISOString());
-  }
-  return isCode;
+/** Say whether a text is a code. */
+export function isCode(text: string): boolean {
+  return CODE_PATTERN.test(text) && toBase64url(fromBase64url(text)) === text;
+}
+
+/** Make the code of another browser that of this one, which keeps a memory of its own for it. */
+export function storeAdoptedCode(code: string): void {
+  localStorage.setItem(CODE_KEY, code);
+  localStorage.setItem(ADOPTED_KEY, new Date().toISOString());
 }
 
 function toBase64url(bytes: Uint8Array): string {

@@ -6,6 +6,7 @@ import { BrowserStore, TemporaryStore, type Store } from "../../../src/stores.js
 import { Device as Sketcher, type Answer } from "../../../src/sketches/device.js";
 import { explain } from "../../../src/sketches/explain.js";
 import { toNumber, type Disclosure, type Release } from "../../../src/standard-scheme/messages.js";
+import { itemJson } from "../../../src/standard-scheme/state.js";
 import { MICRO } from "../../../src/standard-scheme/tables.js";
 import type { Offer, Question } from "../service/offers";
 import { accountOf, type Identity } from "./code";
@@ -50,7 +51,7 @@ export function explainLetter(
   const last = release.ratings.length - 1;
   const ratings = release.ratings.map(([item, level], index) =>
     textPart(
-      `[${JSON.stringify(item)},${level}]${index < last ? "," : ""}`,
+      `[${itemJson(item)},${level}]${index < last ? "," : ""}`,
       `${titles(item)}: ${starsText(starsOf(disclosure, level))}`,
       describeOwnStars(starsOf(disclosure, level), stars.get(item)),
     ),

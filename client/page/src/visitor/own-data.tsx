@@ -7,7 +7,8 @@ import { shareOf } from "../parts/share";
 import { describeError } from "../service/requests";
 import { epsilonOf } from "../parts/epsilon";
 import { fetchOwnBudgets } from "../service/visitor";
-import { adoptCode } from "./code";
+import { adoptCode } from "./account";
+import * as storage from "./storage";
 import type { Visit } from "./visit";
 
 /** All three panels. */
@@ -84,6 +85,16 @@ function CodePanel({ visit }: { visit: Visit }) {
   const [isShown, setIsShown] = useState(false);
   const [message, setMessage] = useState("");
   const field = useRef<HTMLInputElement>(null);
+  const adopt = async (text: string) => {
+    const rated = [...visit.stars.keys(), ...storage.readRatings().keys()];
+    try {
+      const isAdopted = await adoptCode(visit.identity, text, rated);
+      setMessage(isAdopted ? "" : "That is not a code: it has 43 letters, digits, - and _.");
+      if (isAdopted) location.reload();
+    } catch (error) {
+      setMessage(describeError(error));
+    }
+  };
   return (
     <div class="panel">
       <h3>Another device</h3>
@@ -106,9 +117,7 @@ function CodePanel({ visit }: { visit: Visit }) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          const isCode = adoptCode(field.current?.value ?? "");
-          setMessage(isCode ? "" : "That is not a code: it has 43 letters, digits, - and _.");
-          if (isCode) location.reload();
+          void adopt(field.current?.value ?? "");
         }}
       >
         {visit.identity.adopted !== "" && (

@@ -1,6 +1,6 @@
 /** What this browser stores of a visit. None of it is sent. */
 
-import type { ItemId } from "../../../src/items.js";
+import { integerId, type ItemId } from "../../../src/items.js";
 
 export type Stars = ReadonlyMap<ItemId, number>;
 export interface Rating {
@@ -38,13 +38,13 @@ export const LETTER_KEYS = [SENT, ALLOWED];
 
 /** Read the visitor's ratings. */
 export function readRatings(): Ratings {
-  const rows = readJson<[ItemId, number, number?][]>(STARS, []);
-  return new Map(rows.map(([item, stars, entered = 0]) => [item, { stars, entered }]));
+  const rows = readJson<[StoredId, number, number?][]>(STARS, []);
+  return new Map(rows.map(([id, stars, entered = 0]) => [parseId(id), { stars, entered }]));
 }
 
 /** Store the visitor's ratings in place of the earlier ones. */
 export function storeRatings(ratings: Ratings): void {
-  const listed = [...ratings].map(([item, { stars, entered }]) => [item, stars, entered]);
+  const listed = [...ratings].map(([item, { stars, entered }]) => [toStored(item), stars, entered]);
   localStorage.setItem(STARS, JSON.stringify(listed));
 }
 
@@ -86,7 +86,12 @@ export function storeAllowed(name: string): void {
 
 /** Read the items that no account of this browser decides again. */
 export function readFrozen(): readonly ItemId[] {
-  return readJson(FROZEN, []);
+  return readJson<StoredId[]>(FROZEN, []).map(parseId);
+}
+
+/** Store the items that no account of this browser decides again. */
+export function storeFrozen(frozen: readonly ItemId[]): void {
+  if (frozen.length > 0) localStorage.setItem(FROZEN, JSON.stringify(frozen.map(toStored)));
 }
 
 /** Forget everything that this browser stores, except these items, whose stars are forgotten too. */
@@ -94,7 +99,7 @@ export async function forgetAll(frozen: readonly ItemId[]): Promise<void> {
   for (const name of Object.keys(localStorage)) {
     if (name.startsWith("tacit.")) localStorage.removeItem(name);
   }
-  if (frozen.length > 0) localStorage.setItem(FROZEN, JSON.stringify(frozen));
+  storeFrozen(frozen);
   const databases = await indexedDB.databases();
   const names = databases.map(({ name }) => name ?? "").filter((name) => name.startsWith("tacit "));
   await Promise.all(names.map(emptyDatabase));
@@ -114,6 +119,17 @@ export function emptyDatabase(name: string): Promise<void> {
       change.oncomplete = () => resolve(database.close());
     };
   });
+}
+
+/** An item's id as it is stored. JSON.stringify refuses a bigint, so its digits are stored. */
+type StoredId = number | string | { readonly integer: string };
+
+function toStored(item: ItemId): StoredId {
+  return typeof item === "bigint" ? { integer: String(item) } : item;
+}
+
+function parseId(stored: StoredId): ItemId {
+  return typeof stored === "object" ? integerId(BigInt(stored.integer)) : stored;
 }
 
 /** Read a stored value; `fallback` if there is none or it is no JSON. */

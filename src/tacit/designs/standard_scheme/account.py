@@ -6,8 +6,8 @@ far. To decide an item is to draw, once and for all, whether letters show it and
 Items are decided on the account's first day, and later only until a letter has shown an item:
 letters that grew would reveal in which order items were rated. Where the device may not decide more
 (another attribute value, say, or a disclosure that is not in the public log), it tells its owner
-why and goes on to send the items that are shown: a missing letter would reveal something. Nothing
-is sent if the memory holds no letter and the disclosure is refused or the account is closed.
+why and goes on to send the items that are shown: a missing letter would reveal something. Before
+the first letter nothing is sent while the device may not decide: `Account.may_send`.
 Standard library only.
 """
 
@@ -17,7 +17,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tacit.designs.standard_scheme.device import Device, History, current_release, follow_aliases
+from tacit.designs.standard_scheme.device import (
+    Device,
+    History,
+    current_release,
+    follow_aliases,
+    rows_of_owner,
+)
 from tacit.designs.standard_scheme.disclosure import Disclosure, RefusalError, refuse_unsafe
 from tacit.designs.standard_scheme.epochs import (
     calendar_epoch,
@@ -66,8 +72,7 @@ class Account:
             now: Unix seconds.
 
         Returns:
-            The letter's bytes; None if no letter is due, or if the memory holds no letter and the
-            disclosure is refused or the account is closed.
+            The letter's bytes; None if no letter is due, or if `may_send` is false.
         """
         state = self.state
         epoch_length = state.epoch_length or self.disclosure.epoch_length
@@ -89,11 +94,32 @@ class Account:
         if release is not None:
             state.letter = release.encode()
             state.spoken = epoch
-        elif not state.closed:
+        elif refusal is not None and not state.closed:
             return None  # nothing was sent before, so this epoch's letter stays due
         state.last_epoch = epoch
         self.store_state(state)
         return state.letter
+
+    def may_send(self, now: int) -> bool:
+        """Say whether the account sends letters: it sent one before, or may decide the first one.
+
+        Otherwise no request may name the account either. A service that lists other attribute
+        values later could read the owner's value from the first letter or the first such request.
+
+        Args:
+            now: Unix seconds.
+        """
+        state = self.state
+        if state.letter is not None or state.spoken >= 0:
+            return True
+        epoch_length = state.epoch_length or self.disclosure.epoch_length
+        if self._find_refusal(calendar_epoch(now, epoch_length)) is not None:
+            return False
+        try:
+            rows_of_owner(self.disclosure, self.values, state)
+        except RefusalError:
+            return False
+        return True
 
     def _find_refusal(self, epoch: int) -> RefusalError | None:
         """Return the reason not to follow the disclosure in this epoch; None if there is none.
@@ -159,8 +185,8 @@ class Account:
             epoch: Label of the epoch.
 
         Returns:
-            The release. None if the device refuses to decide, and also the account is closed and
-            the memory holds no letter.
+            The release. None if the device refuses to decide, the memory holds no letter, and no
+            letter was made before or the account is closed.
         """
         state = self.state
         disclosure = self.disclosure
@@ -174,7 +200,7 @@ class Account:
         try:
             device = Device(disclosure, self.values, state, self.secret)
         except RefusalError as refusal:
-            if state.closed and state.letter is None:
+            if state.letter is None and (state.closed or state.spoken < 0):
                 self.notify_owner(f"Nothing new is decided or sent: {refusal}.")
                 return None
             self.notify_owner(f"Nothing new is decided: {refusal}.")

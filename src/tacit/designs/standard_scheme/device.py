@@ -11,7 +11,8 @@ Releases    obfuscated stars of some of the rated items. The device decides item
 Guarantee   none with an epsilon. If stars follow the linear model exactly, people choose what to
             rate independently item by item, and the public numbers are the true ones, the release
             is independent of the attribute. Nobody who sees only tables and releases can be certain
-            of a person's attribute value, unless `reproduce` is set on the device.
+            which of the listed attribute values is a person's, unless `reproduce` is set on the
+            device.
 Deviations  rounding probabilities and the selection rule are the corrected ones (the patent swaps
             the two chances of rounding, and prints max for min in the selection rule); every draw
             is a uniform integer below a bound; in tables of the sound variant no chance
@@ -28,7 +29,10 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Mapping
-from typing import TypeVar
+from decimal import Decimal
+from math import isfinite
+from numbers import Real
+from typing import Any, TypeVar
 
 from tacit.designs.standard_scheme.dice import Dice, Draw, secret_dice
 from tacit.designs.standard_scheme.disclosure import Disclosure, RefusalError, refuse_unsafe
@@ -59,16 +63,16 @@ class Device:
         values: The person's value of each disclosed attribute. The state holds a hash of them; keep
             both on the device.
         state: What was decided before. The device changes it; store it durably before a release
-            leaves the device. It is bound to the rule, the scale, the epoch length and the person's
-            values.
+            leaves the device. It is bound to the rule, the scale, the epoch length, the person's
+            values, and the values that the first disclosure listed.
         dice: The account's secret, or the dice themselves.
         reproduce: Follow even a disclosure that reveals the attribute; for experiments on the
             paper.
 
     Raises:
         RefusalError: The disclosure would reveal the attribute or does not have the person's value,
-            the state was made under another rule, scale, epoch length or value, or another memory
-            of the account exists.
+            the state was made under another rule, scale, epoch length, value or list of values, or
+            another memory of the account exists.
         ValueError: The secret has fewer than 32 bytes.
     """
 
@@ -84,22 +88,10 @@ class Device:
         if not reproduce:
             refuse_unsafe(disclosure)
         self._disclosure = disclosure
-        self._value_rows = [
-            row_of_value(table.name, table.values, values) for table in disclosure.attributes
-        ]
+        self._value_rows = rows_of_owner(disclosure, values, state)
         self._state = state
         self._dice = secret_dice(dice) if isinstance(dice, bytes) else dice
-        if state.closed:
-            raise RefusalError(
-                "another memory of this account exists, and may have decided anything"
-            )
-        bound_to = binding_digest(disclosure, values)
-        if state.binding not in ("", bound_to):
-            raise RefusalError(
-                "this memory was made under another rule, scale, epoch or attribute value; "
-                "deciding more here could tell the attribute"
-            )
-        state.binding = bound_to
+        state.binding = binding_digest(disclosure, values)
 
     def release(self, history: History, epoch: int) -> Release:
         """Decide the undecided items of a history; then release all shown items.
@@ -171,8 +163,14 @@ class Device:
         }
 
     def _to_micro_levels(self, stars: float) -> int | None:
-        """Convert stars to a level, in micro-levels; None off the scale or between its levels."""
-        level = (stars - self._disclosure.minimum) / self._disclosure.step
+        """Convert stars to a level, in micro-levels.
+
+        None for stars that are off the scale, between two of its levels, or no finite number.
+        """
+        number = finite_stars(stars)
+        if number is None:
+            return None
+        level = (number - self._disclosure.minimum) / self._disclosure.step
         n_levels = self._disclosure.levels
         is_on_scale = -_TOLERANCE <= level <= highest_level(n_levels) + _TOLERANCE
         if not is_on_scale:
@@ -263,6 +261,50 @@ def follow_aliases(by_item: Mapping[ItemId, T], aliases: Aliases) -> dict[ItemId
     moved = {new: by_item[old] for old, new in aliases if old in by_item}
     old_ids = {old for old, _ in aliases}
     return moved | {item: value for item, value in by_item.items() if item not in old_ids}
+
+
+def finite_stars(stars: Any) -> float | None:
+    """Return stars as a float; None for a text, an array, or a number that no float can hold."""
+    if not isinstance(stars, Real | Decimal):
+        return None
+    try:
+        number = float(stars)
+    except (ValueError, OverflowError):
+        return None
+    return number if isfinite(number) else None
+
+
+def rows_of_owner(disclosure: Disclosure, values: Mapping[str, str], state: State) -> list[int]:
+    """Look up the rows of the owner's values, if the memory may decide under this disclosure.
+
+    The first call with a memory stores in it which values the disclosure lists. A later disclosure
+    with other lists is refused, whatever the owner's value is. Otherwise a service could list some
+    values now and others later: the letter that first shows an item would reveal the value.
+
+    Args:
+        disclosure: The public tables.
+        values: The owner's value of each attribute.
+        state: The memory.
+
+    Raises:
+        RefusalError: The memory may not decide.
+    """
+    listed_values = tuple((table.name, table.values) for table in disclosure.attributes)
+    state.values = state.values or listed_values
+    rows = [row_of_value(table.name, table.values, values) for table in disclosure.attributes]
+    if state.closed:
+        raise RefusalError("another memory of this account exists, and may have decided anything")
+    if state.binding not in ("", binding_digest(disclosure, values)):
+        raise RefusalError(
+            "this memory was made under another rule, scale, epoch or attribute value; deciding "
+            "more here could tell the attribute"
+        )
+    if state.values != listed_values:
+        raise RefusalError(
+            "the disclosure lists other attribute values than the first one that this memory was "
+            "used with; deciding more here could tell the attribute"
+        )
+    return rows
 
 
 def row_of_value(attribute: str, known_values: tuple[str, ...], owner: Mapping[str, str]) -> int:

@@ -2,9 +2,10 @@
 
 A disclosure is the same for everybody. A device refuses a rule or numbers that would reveal the
 attribute. It checks what can be checked without the consenting people's ratings: that no decision
-it can make proves an attribute value. It cannot know whether the numbers are honest. Every check
-looks at all values of an attribute at once, so that a refusal reveals nothing about the owner's
-value.
+it can make proves which of the listed values is its owner's. It cannot know whether the numbers are
+honest, or whether people have the listed values. Every check here looks at all values of an
+attribute at once, so that a refusal reveals nothing about the owner's value. `device.rows_of_owner`
+checks the list of values.
 Standard library only: the device half imports this file. Units and encoding: see `messages.py`.
 """
 

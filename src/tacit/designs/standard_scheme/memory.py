@@ -16,13 +16,23 @@ from typing import Any, Self, TypeVar
 
 from tacit.designs.standard_scheme.disclosure import RefusalError
 from tacit.designs.standard_scheme.epochs import LAST_EPOCH_OF_FIRST_DAY, latest_ended_epoch
-from tacit.designs.standard_scheme.messages import DAY, ItemId, Message, is_id, is_integer, require
+from tacit.designs.standard_scheme.messages import (
+    DAY,
+    ItemId,
+    Message,
+    as_tuples,
+    is_id,
+    is_integer,
+    require,
+)
 
 T = TypeVar("T")
 Log = tuple[tuple[int, str], ...]
 """(calendar epoch, digest of the disclosure that is valid from this epoch on), in order."""
 Aliases = tuple[tuple[ItemId, ItemId], ...]
 """(old id, new id) of renamed, merged or split items, as in a disclosure."""
+ListedValues = tuple[tuple[str, tuple[str, ...]], ...]
+"""(name, its values) of each attribute, as a disclosure lists them."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,8 @@ class State(Message):
     merged: set[ItemId] = field(default_factory=set)
     """Ids of ratings that are ignored, because their item was merged with a shown one. No letter
     reveals whether they exist."""
+    values: ListedValues = ()
+    """Values that the first disclosure listed with which a device used this memory; () before."""
 
     def __post_init__(self) -> None:
         """Raise MessageError if a field has a wrong type or range."""
@@ -99,6 +111,9 @@ class State(Message):
         )
         require(type(self.showed) is bool, "whether a letter showed an item")
         require(all(map(is_id, self.merged)), "an id whose rating counts for nothing")
+        for name, listed in self.values:
+            has_texts = type(listed) is tuple and all(type(value) is str for value in listed)
+            require(type(name) is str and has_texts, "an attribute and its listed values")
 
     def is_undecided(self, item: ItemId) -> bool:
         """Say whether an item is neither decided nor frozen."""
@@ -210,7 +225,7 @@ class State(Message):
 
     def _content(self) -> dict[str, Any]:
         decided_items = sorted(self.records, key=item_bytes)
-        return {
+        content = {
             "created": self.created,
             "binding": self.binding,
             "records": [_record_row(item, self.records[item]) for item in decided_items],
@@ -226,6 +241,8 @@ class State(Message):
             "showed": self.showed,
             "merged": sorted(self.merged, key=item_bytes),
         }
+        # A memory that no device has used yet is written without them.
+        return content | {"values": self.values} if self.values else content
 
     @classmethod
     def _from_content(cls, content: dict[str, Any]) -> Self:
@@ -236,6 +253,7 @@ class State(Message):
             "arrivals": dict(content["arrivals"]),
             "merged": set(content["merged"]),
             "letter": None if letter is None else letter.encode(),
+            "values": as_tuples(content.get("values", [])),
         }
         return super()._from_content(content | decoded_fields)
 
@@ -296,6 +314,7 @@ def state_after_forgetting(state: State, history: Collection[ItemId], now: int) 
         frozen={*state.frozen, *state.records, *state.arrivals, *state.translate_ids(history)},
         log=state.log,
         aliases=state.aliases,
+        values=state.values,
     )
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme import files, guarantees
+from tacit.designs.standard_scheme.bins import bin_of
 from tacit.designs.standard_scheme.device import Device, follow_aliases
 from tacit.designs.standard_scheme.dice import Dice
 from tacit.designs.standard_scheme.disclosure import Disclosure
@@ -32,7 +33,7 @@ from tacit.designs.standard_scheme.server import (
 )
 from tacit.designs.standard_scheme.settings import Settings, Variant
 from tacit.designs.standard_scheme.training import fitting
-from tacit.designs.standard_scheme.training.attributes import bin_of, read_edges, read_values
+from tacit.designs.standard_scheme.training.attributes import read_edges, read_values
 from tacit.designs.standard_scheme.training.people import PeopleHashes, level_size
 from tacit.designs.standard_scheme.training.profiles import ProfileKind
 from tacit.designs.standard_scheme.training.tables import make_disclosure

@@ -10,14 +10,13 @@ import pytest
 
 from tacit import StandardScheme
 from tacit.data import generate
+from tacit.designs.standard_scheme.bins import bin_ends, bin_of
 from tacit.designs.standard_scheme.design import describe_usefulness
 from tacit.designs.standard_scheme.training import fitting
 from tacit.designs.standard_scheme.training.attributes import (
     DEFAULT_EDGES,
     MANY_NUMBERS,
-    bin_ends,
     bin_labels,
-    bin_of,
 )
 from tacit.designs.standard_scheme.training.people import find_consenting_people
 from tacit.errors import ConfigError, DataError

@@ -17,9 +17,9 @@ import numpy as np
 from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.designs.standard_scheme.bins import bin_ends
 from tacit.designs.standard_scheme.server import Ease, Profiles
 from tacit.designs.standard_scheme.settings import Settings
-from tacit.designs.standard_scheme.training.attributes import bin_ends
 from tacit.designs.standard_scheme.training.features import item_features
 from tacit.designs.standard_scheme.training.item_weights import fit_ease
 from tacit.designs.standard_scheme.training.people import (
