@@ -204,6 +204,53 @@ def test_a_visit_is_answered_once():
     assert waiting(policy) == 1
 
 
+@pytest.mark.parametrize(
+    ("spoil", "error"),
+    [
+        (lambda choice: (choice, math.nan), DataError),
+        (lambda choice: (replace(choice, visit=None), 1.0), PrivacyError),
+        (lambda choice: (replace(choice, learner="another"), 1.0), PrivacyError),
+        (lambda choice: (replace(choice, cell=(0.5,)), 1.0), ConfigError),
+        (lambda choice: (replace(choice, cell=(7.0, 0.5)), 1.0), DataError),
+    ],
+)
+@pytest.mark.parametrize("position", [0, 4, 9])
+def test_a_refused_answer_keeps_no_other_from_being_learned(spoil, error, position):
+    """Otherwise epsilon would bound nothing: one answer would decide about all after it."""
+    policy = joint()
+    choices = policy.select_many(stream(10)[0])
+    rewards = [1.0] * 10
+    choices[position], rewards[position] = spoil(choices[position])
+    with pytest.raises(error, match=f"1 of 10 answers.*number {position + 1}:"):
+        policy.update_many(choices, rewards)
+    assert waiting(policy) == 9
+
+
+def test_an_earlier_answer_changes_the_sums_by_one_visit_at_most():
+    """Whether one visit was answered before, the nine others of the call are learned."""
+    learned = []
+    for is_answered_before in (False, True):
+        policy = joint()
+        choices = policy.select_many(stream(10)[0])
+        if is_answered_before:
+            policy.update(choices[0], 1.0)
+            with pytest.raises(PrivacyError, match="1 of 10 answers"):
+                policy.update_many(choices, [1.0] * 10)
+        else:
+            policy.update_many(choices, [1.0] * 10)
+        learned.append(policy.export_state()[1]["exact"])
+    assert np.array_equal(*learned)
+
+
+def test_answers_without_rewards_are_refused_before_any_is_learned():
+    """Nine rewards for ten visits: nobody knows whose they are."""
+    policy = joint()
+    choices = policy.select_many(stream(10)[0])
+    with pytest.raises(DataError, match="equally many"):
+        policy.update_many(choices, [1.0] * 9)
+    assert waiting(policy) == 0
+
+
 def test_a_late_answer_is_in_the_epoch_in_which_it_comes():
     """The release after the visit's epoch has nothing of it; the one after the answer has it."""
     policy = joint()

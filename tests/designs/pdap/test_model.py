@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.designs.pdap.model import PDap
+from tacit.designs.pdap.features import GRAINS
+from tacit.designs.pdap.model import PDap, Visits
 from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError
 
 
@@ -51,6 +52,38 @@ def test_visits_are_answered_once():
     for wrong in ([1.0], [2.0, 1.0]):
         with pytest.raises(DataError):
             bandit.learn(visits, wrong)
+
+
+def learned(bandit):
+    """Number of visits in the sums of the present epoch."""
+    return int(bandit.policy.export_state()[1]["exact"][:, :, 0].sum()) // GRAINS
+
+
+@pytest.mark.parametrize("odd", [1.0000001, -1.0, np.inf])
+def test_a_reward_out_of_range_keeps_no_other_from_being_learned(odd):
+    """One answer of ten is refused, and can be learned later; the nine others are learned."""
+    bandit = bandit_of(["left", "right"]).fit()
+    visits = bandit.choose(np.full((10, 2), 0.5))
+    rewards = np.ones(10)
+    rewards[3] = odd
+    with pytest.raises(DataError, match=r"1 of 10 answers.*number 4: a reward is out of range"):
+        bandit.learn(visits, rewards)
+    assert learned(bandit) == 9
+    bandit.learn(visits, np.where(np.arange(10) == 3, 1.0, np.nan))
+    assert learned(bandit) == 10
+
+
+def test_a_repeated_call_learns_what_is_left():
+    """One visit was answered before, one was chosen before the last `fit`: eight are learned."""
+    bandit = bandit_of(["left", "right"]).fit()
+    old = bandit.choose([[0.5, 0.5]])
+    bandit.fit()
+    visits = bandit.choose(np.full((9, 2), 0.5))
+    bandit.learn(Visits(visits.arms[:1], visits.choices[:1]), [1.0])
+    mixed = Visits([*old.arms, *visits.arms], old.choices + visits.choices)
+    with pytest.raises(PrivacyError, match=r"2 of 10 answers.*number 1: .*another learner"):
+        bandit.learn(mixed, np.ones(10))
+    assert learned(bandit) == 9
 
 
 def test_a_bandit_learns_from_its_own_visits():

@@ -262,6 +262,24 @@ def test_a_video_joins_and_leaves_at_home_and_for_guests():
     assert served.choose(HERE).video == served.choose_without_learning(HERE) == "new"
 
 
+def test_a_vendor_that_sends_many_makes_no_other_forgotten():
+    """Each neighbour's forwarded users are counted apart, the oldest forgotten first."""
+    served = vendor(peers=("good", "bad"), remembered_visits=5)
+    agreement = Agreement(2, 2, 1.0)
+    forwarder = Forwarder(agreement, randomness=randomness.secure())
+    forwards = [forwarder.forward(HERE) for _ in range(5)]
+    for forward in forwards:
+        served.serve("good", forward.encode())
+    flood = [forwarder.forward(HERE) for _ in range(20)]
+    for forward in flood:
+        served.serve("bad", forward.encode())
+    rewarded = [served.observe_guest_click("good", one.request, 1.0) for one in forwards]
+    assert None not in rewarded
+    remembered = [served.observe_guest_click("bad", one.request, 1.0) for one in flood]
+    assert [reward is not None for reward in remembered] == [False] * 15 + [True] * 5
+    assert served.observe_guest_click("bad", forwards[0].request, 1.0) is None
+
+
 def test_a_visit_that_is_not_learned_from_does_not_explore():
     """A learner of forwarded users would explore at `select`; `exploit` shows its best video."""
     guests = ForwardedUsers(

@@ -18,6 +18,8 @@ from tacit.designs.pdap.features import GRAINS
 from tacit.designs.pdap.forwarding import Forwarder
 from tacit.designs.pdap.joint import JointLearner
 from tacit.designs.pdap.messages import Forward, Offer
+from tacit.designs.pdap.serve import visits
+from tacit.designs.pdap.serve.recent_tasks import KEPT_SECONDS
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.designs.pdap.serve.signatures import audience_of, sign
 from tacit.designs.pdap.serve.visits import ticket_of
@@ -98,7 +100,6 @@ def test_a_retry_after_a_lost_offer_keeps_to_what_was_shown(pair):
 def test_a_retry_after_a_crash_sends_the_same_bytes(pair, again, monkeypatch):
     """Home dies between spending and showing: the retry, at a new process, forwards what was paid
     for and pays no more."""
-    from tacit.designs.pdap.serve import visits
 
     def dies(*_):
         raise RuntimeError
@@ -197,19 +198,102 @@ def test_every_visit_asks_whatever_its_context_and_whatever_is_shown(patient_pai
     assert len(set(crossed(pair, len(paid)))) == len(paid)
 
 
-def test_a_retry_of_an_own_video_asks_again_with_the_same_bytes(pair, ready, monkeypatch):
-    """What crosses at a retry does not tell an own video from an offer either."""
-    chosen = JointLearner.select
+@pytest.fixture
+def choosing(ready, monkeypatch):
+    """`choosing("own")` or `choosing("neighbours")`: visits choose among these arms alone."""
+    choose = JointLearner.select
 
-    def own(self, context, arms=None):
-        return chosen(self, context, list(self.own))
+    def choose_among(arms):
+        monkeypatch.setattr(
+            JointLearner,
+            "select",
+            lambda self, context, _=None: choose(self, context, list(getattr(self, arms))),
+        )
 
-    monkeypatch.setattr(JointLearner, "select", own)
-    first, second = (pair.home.visit(key="the-same-key") for _ in range(2))
-    assert first.json()["source"] == "own"
+    return choose_among
+
+
+@pytest.mark.parametrize(("arms", "source"), [("own", "own"), ("neighbours", "neighbour")])
+def test_retries_of_a_visit_send_nothing_again(pair, choosing, arms, source):
+    """Twenty repeats of a visit that was charged once use up nothing at the neighbour, and tell it
+    nothing."""
+    choosing(arms)
+    answers = [pair.home.visit(key="the-same-key") for _ in range(20)]
+    assert answers[0].json()["source"] == source
+    assert {answer.content for answer in answers} == {answers[0].content}
+    assert answers[-1].headers["idempotency-replayed"] == "true"
+    assert spent(pair.home) == 2_100_000
+    pair.home.visit("bob")
+    crossed(pair, 2)
+
+
+def test_a_retry_joins_the_call_that_runs(pair, choosing):
+    """A visitor who waits for a slow neighbour and repeats the request gets the same answer, and
+    the neighbour sees one message, as it does of visits that show an own video."""
+    choosing("neighbours")
+    held = Event()
+
+    async def slow(_):
+        await asyncio.to_thread(held.wait)
+
+    pair.home.wire.answers = slow
+    with ThreadPoolExecutor(2) as pool:
+        coming = [pool.submit(pair.home.visit, "ann", "the-same-key") for _ in range(2)]
+        crossed(pair, 1)
+        time.sleep(0.2)  # both wait
+        held.set()
+        first, second = (answer.result() for answer in coming)
     assert first.content == second.content
-    assert second.headers["idempotency-replayed"] == "true"
-    assert len(set(crossed(pair, 2))) == 1
+    assert len(crossed(pair, 1)) == 1
+
+
+@pytest.mark.parametrize("arms", ["own", "neighbours"])
+def test_nothing_is_sent_for_a_visit_of_long_ago(pair, choosing, again, monkeypatch, arms):
+    """A process that did not send it sends it while the visit is young, and never afterwards."""
+    choosing(arms)
+
+    def dies(*_):
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(visits.VisitRequest, "_ask", dies)
+        assert pair.home.visit(key="the-same-key").status_code == 500
+    long_after = time.time() + KEPT_SECONDS + 2
+    for new in again(pair):
+        monkeypatch.setattr(visits.time, "time", lambda: long_after)
+        shown = new.home.visit(key="the-same-key")
+        assert (shown.status_code, shown.json()["source"]) == (200, "own")
+        time.sleep(0.2)
+        assert new.home.wire.crossed == []
+
+
+def entries_of_visits(one, entries):
+    """The log's entries of visits, once there are so many: the last ones come after the answers."""
+    end = time.monotonic() + 300  # ends a test that hangs
+    found = []
+    while len(found) < entries and time.monotonic() < end:
+        time.sleep(0.02)
+        bodies = [json.loads(row["body"]) for row in one.service.ledger.entries(0, 1000)]
+        found = [body for body in bodies if "/visits" in body.get("operation", "")]
+    assert len(found) == entries
+    return found
+
+
+def test_the_log_does_not_tell_at_which_visits_a_neighbour_was_chosen(patient_pair, choosing):
+    """The log names the person and may be given to others: at every visit it holds two entries of
+    the same form, one with the charge, and both with a new state."""
+    home = patient_pair.home
+    people = {"own": "ann", "neighbours": "bob"}
+    for arms, person in people.items():
+        choosing(arms)
+        for _ in range(3):
+            assert home.visit(person).json()["source"] == arms.removesuffix("s")
+    forms = {person: [] for person in people.values()}
+    for body in entries_of_visits(home, 12):
+        form = (body["operation"], len(body["charges"]), sorted(body), body["state"][0])
+        forms[body["subject"]].append(form)
+    assert len(forms["ann"]) == 6
+    assert sorted(forms["ann"]) == sorted(forms["bob"])
 
 
 def test_a_call_is_not_cut_short_when_its_visitor_leaves(pair):

@@ -51,7 +51,7 @@ from tacit.designs.pdap.posterior import (
 )
 from tacit.designs.pdap.sums import EpochSums, Release, SumNoise
 from tacit.designs.pdap.waiting_visits import WaitingVisits
-from tacit.errors import ConfigError, PrivacyError
+from tacit.errors import ConfigError, DataError, PrivacyError, TacitError
 from tacit.mechanisms.checks import check_epsilon, check_whole
 from tacit.randomness import Source
 
@@ -217,13 +217,14 @@ class JointLearner(Policy):
         self.update_many([choice], [reward])
 
     def update_many(self, choices: Sequence[Choice], rewards: Sequence[float]) -> None:
-        """Learn from the answers to visits, each once.
+        """Learn from the answers to visits, each once and each by itself.
 
         An answer is ignored if it comes too late, if its arm has left and was deleted at the end of
         an epoch, or if it is the answer to a choice of `choose_again`.
 
-        All rewards are checked before any is learned. If a visit is refused for another reason, the
-        visits before it in the list are learned, and no others.
+        An answer that is refused changes nothing for the others: they are learned, and then the
+        error is raised. If one visit could keep another from being learned, epsilon would not bound
+        what releases reveal about the first one.
 
         Args:
             choices: what `select` returned.
@@ -231,21 +232,48 @@ class JointLearner(Policy):
                 neighbours.
 
         Raises:
-            DataError: A reward is not a finite number, or a choice's context is outside [0, 1].
+            DataError: There are not as many rewards as choices, and nothing is learned; or a reward
+                is not a finite number, or a choice's context is outside [0, 1].
             ConfigError: A choice has a context of another form than this learner's.
-            PrivacyError: A visit was answered before, or is not a visit of this learner.
+            PrivacyError: A visit was answered before, or is not a visit of this learner. If several
+                answers are refused, the kind of error is that of the first one.
         """
-        checked_rewards = [check_reward(reward) for reward in rewards]
-        for choice, reward in zip(choices, checked_rewards, strict=True):
-            row = self._rows.get(choice.arm)
-            self._check_origin(choice)
-            is_in_time = self._waiting_visits.accept_answer(choice.visit, self.arrivals)
-            can_be_learned = choice.cell is not None and choice.phase != "train"
-            if is_in_time and can_be_learned and row is not None:
-                scaled_reward = self._scale_reward(choice.arm, reward)
-                self._answers.append((row, choice.cell, scaled_reward))
+        raise_refusals(self.learn_answers(choices, rewards), len(choices))
+
+    def learn_answers(
+        self, choices: Sequence[Choice], rewards: Sequence[float]
+    ) -> dict[int, TacitError]:
+        """Learn as `update_many` does, and return why answers were refused, by their position.
+
+        Raises:
+            DataError: There are not as many rewards as choices. Nothing is learned.
+        """
+        if len(choices) != len(rewards):
+            raise DataError(
+                "rewards and choices are not equally many",
+                found=len(rewards),
+                expected=f"{len(choices)} rewards",
+            )
+        refusals: dict[int, TacitError] = {}
+        for position, choice in enumerate(choices):
+            try:
+                self._accept_answer(choice, rewards[position])
+            except TacitError as error:
+                refusals[position] = error
         if len(self._answers) >= ANSWERS_AT_ONCE:
             self._add_answers()
+        return refusals
+
+    def _accept_answer(self, choice: Choice, reward: float) -> None:
+        """Collect the answer to one visit, or ignore or refuse it; errors as in `update_many`."""
+        checked_reward = check_reward(reward)
+        self._check_origin(choice)
+        row = self._rows.get(choice.arm)
+        is_in_time = self._waiting_visits.accept_answer(choice.visit, self.arrivals)
+        can_be_learned = choice.cell is not None and choice.phase != "train"
+        if is_in_time and can_be_learned and row is not None:
+            scaled_reward = self._scale_reward(choice.arm, checked_reward)
+            self._answers.append((row, choice.cell, scaled_reward))
 
     def learn_log(self, arms: Sequence[int], contexts: Floats, rewards: Sequence[float]) -> None:
         """Learn from a log of visits for which another policy chose; they count as arrivals.
@@ -637,3 +665,32 @@ class JointLearner(Policy):
         lows = np.where(is_neighbour, low, 0.0)
         widths = np.where(is_neighbour, high - low, 1.0)
         return Ranges(lows, widths, is_neighbour)
+
+
+def raise_refusals(refusals: Mapping[int, TacitError], answers: int) -> None:
+    """Raise an error that says which answers of one call were refused; none if none were.
+
+    Args:
+        refusals: by position of the answer in the call, from 0.
+        answers: number of answers of the call.
+
+    Raises:
+        TacitError: The first refusal itself if the call had one answer; otherwise an error of its
+            kind.
+    """
+    if not refusals:
+        return
+    first = min(refusals)
+    error = refusals[first]
+    if answers == 1:
+        raise error
+    message = (
+        f"{len(refusals)} of {answers} answers were not learned, and all others were learned or "
+        f"came too late: do not send those again. The first one that was not is number "
+        f"{first + 1}: {error}"
+    )
+    if isinstance(error, PrivacyError):
+        raise PrivacyError(message) from None
+    if isinstance(error, ConfigError):
+        raise ConfigError(message) from None
+    raise DataError(message.removesuffix(".")) from None

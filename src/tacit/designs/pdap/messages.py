@@ -40,6 +40,8 @@ NO_NOISE = (1 << 32) - 1
 """The `epsilon` of a context that is sent without noise."""
 LARGEST_MESSAGE = 2 + 16 + 12 + 2 * MOST_FEATURES
 """Bytes of the longest message, a Forward with MOST_FEATURES features."""
+LARGEST_ANSWER = 2 + 16 + 2 + MOST_VIDEO_BYTES
+"""Bytes of the longest answer to a Forward, an Offer; a Refusal is shorter."""
 
 REASONS = ("malformed", "not agreed", "unknown", "no video", "busy")
 """Why there is no offer, in this order: the bytes are not a Forward, or repeat a request's number

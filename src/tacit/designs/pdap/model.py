@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.designs.pdap import guarantees
-from tacit.designs.pdap.joint import JointLearner, JointSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting, raise_refusals
 from tacit.designs.pdap.policies.base import Choice, check_context
-from tacit.errors import ConfigError, DataError, NotFittedError
+from tacit.errors import ConfigError, DataError, NotFittedError, TacitError
 from tacit.privacy import Guarantee
 from tacit.randomness import secure
 
@@ -183,7 +183,10 @@ class PDap:
         return Visits([names[choice.arm] for choice in choices], tuple(choices))
 
     def learn(self, visits: Visits, rewards: ArrayLike) -> PDap:
-        """Learn the answers to visits, each once.
+        """Learn the answers to visits, each once and each by itself.
+
+        An answer that is refused keeps no other from being learned: the error is raised after all
+        others were learned. Do not pass those again.
 
         Args:
             visits: what `choose` returned.
@@ -194,23 +197,31 @@ class PDap:
             This bandit.
 
         Raises:
-            DataError: There are not as many rewards as visits, a reward is outside [0, 1], or the
-                rewards cannot be converted to numbers.
+            DataError: There are not as many rewards as visits, or the rewards cannot be converted
+                to numbers, and nothing is learned; or a reward is outside [0, 1].
             PrivacyError: A visit was answered before, or was chosen before the last `fit` or by
-                another bandit. The answers before it in the list are learned.
+                another bandit. If several answers are refused, the kind of error is that of the
+                first one.
             NotFittedError: `fit` was not called.
         """
         reward_array = _to_floats(rewards, "rewards")
         if reward_array.shape != (len(visits.choices),):
             raise DataError("rewards and visits are not equally many", found=reward_array.shape)
-        answered = np.flatnonzero(~np.isnan(reward_array)).tolist()
-        answers = reward_array[answered]
-        _check_range(answers)
         policy = self.policy  # before `fit` this raises, and nothing was learned
-        if answered:
+        refusals: dict[int, TacitError] = {}
+        positions: list[int] = []
+        for position in np.flatnonzero(~np.isnan(reward_array)).tolist():
+            if 0 <= reward_array[position] <= 1:
+                positions.append(position)
+            else:
+                refusals[position] = DataError("a reward is out of range", expected="0 to 1")
+        if positions:
             self._has_learned = True
-        choices = [visits.choices[number] for number in answered]
-        policy.update_many(choices, answers.tolist())
+        choices = [visits.choices[position] for position in positions]
+        refused_choices = policy.learn_answers(choices, reward_array[positions].tolist())
+        for number, error in refused_choices.items():
+            refusals[positions[number]] = error
+        raise_refusals(refusals, len(visits.choices))
         return self
 
     def predict(self, contexts: ArrayLike) -> list[Hashable]:

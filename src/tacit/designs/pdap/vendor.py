@@ -148,8 +148,9 @@ class Vendor:
             agreement: the form in which neighbours send contexts; None means that of `forwarder`.
             trust_settings: rules of trust in neighbours; None means the defaults.
             asks_all: see the class.
-            remembered_visits: how many forwarded users are remembered with their answers, and how
-                many of the last visits may wait for a report; 0 if the caller stores them.
+            remembered_visits: how many forwarded users of each neighbour are remembered with their
+                answers, and how many of the last visits may wait for a report; 0 if the caller
+                stores them.
 
         Raises:
             ConfigError: The numbers of names and arms differ, a name occurs twice, or there are
@@ -176,8 +177,11 @@ class Vendor:
         self._trust_settings = trust_settings or TrustSettings()
         self._waiting: OrderedDict[tuple[str, bytes], Visit] = OrderedDict()
         """Visits that wait for a report, by neighbour and number of the request, oldest first."""
-        self._guests: OrderedDict[tuple[str, bytes], _Guest] = OrderedDict()
-        """Visits of forwarded users, by vendor and number of the request, oldest first."""
+        self._guests: dict[str, OrderedDict[bytes, _Guest]] = {}
+        """Visits of forwarded users, by vendor and then by number of the request, oldest first.
+
+        Each vendor has its own, so that none makes those of others forgotten by sending many.
+        """
         self.resume(0, dict(enumerate(videos)), dict(enumerate(peers, len(videos))))
 
     def resume(self, visits: int, videos: Mapping[int, str], peers: Mapping[int, str]) -> None:
@@ -361,7 +365,8 @@ class Vendor:
             return Refusal(bytes(messages.REQUEST_BYTES), "malformed").encode()
         if peer not in self._trust:
             return Refusal(forward.request, "unknown").encode()
-        earlier = self._guests.get((peer, forward.request))
+        guests = self._guests.setdefault(peer, OrderedDict())
+        earlier = guests.get(forward.request)
         if earlier is not None and earlier.request_message == data:
             return earlier.answer
         if earlier is not None:
@@ -376,9 +381,9 @@ class Vendor:
             return Offer(forward.request, self._videos[choice.arm]).encode()
         choice = self.forwarded_users.select(context)
         offer = Offer(forward.request, self._videos[choice.arm]).encode()
-        self._guests[peer, forward.request] = _Guest(data, offer, choice)
-        if len(self._guests) > self._remembered_visits:
-            self._guests.popitem(last=False)
+        guests[forward.request] = _Guest(data, offer, choice)
+        if len(guests) > self._remembered_visits:
+            guests.popitem(last=False)
         return offer
 
     def choose_without_learning(self, context: NDArray[np.float64]) -> str:
@@ -406,7 +411,7 @@ class Vendor:
             policy does not learn again. None if no such request is remembered, or if the policy
             reports nothing. A policy that reports nothing is given the reward again in each call.
         """
-        guest = self._guests.get((peer, request))
+        guest = self._guests.get(peer, {}).get(request)
         if guest is None or self.forwarded_users is None:
             return None
         if guest.reward is None:

@@ -1,8 +1,11 @@
 """The ledger on the operator's page: its log, charges by day, and where it is stored.
 
 The charges of a day follow from the log, which operators and auditors may read anyway (`tacit
-ledger export`). Neither charges nor the counts of requests depend on what people rated or said, so
-showing them releases nothing of that.
+ledger export`), and which names the person and the operation of each request. Charges do not depend
+on what people rated or said, nor does how many requests are stored for one that a person sends: a
+visit that a vendor forwards has two, whether its own video or a neighbour's was chosen. The one
+exception is a process that ends between the two (docs/vendors.md). So the page shows when and how
+often people came, and not what they said.
 """
 
 from __future__ import annotations

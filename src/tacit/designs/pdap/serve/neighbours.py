@@ -2,7 +2,8 @@
 
 Calls    One attempt, of at most `LONGEST_CALL` seconds from looking up the name to the last byte.
          No redirect is followed, no proxy of the environment is used, no content is decompressed.
-         Everything but a signed answer of the right type and size counts as no answer.
+         Everything but a signed answer of the right type and size counts as no answer. The same
+         Forward is sent once (`recent_tasks.py`): who asks again gets the first call's answer.
 Checks   A neighbour that does not work is not asked for a while. If failed calls decided this, the
          visits of some people would change the visits of others, which the learner's guarantee does
          not cover. So the service itself checks whether a neighbour is ready, at most once in
@@ -28,8 +29,9 @@ from urllib.parse import urlsplit
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from tacit.designs.pdap.messages import LARGEST_MESSAGE, Forward
+from tacit.designs.pdap.messages import LARGEST_ANSWER, LARGEST_MESSAGE, Forward
 from tacit.designs.pdap.serve import signatures
+from tacit.designs.pdap.serve.recent_tasks import RecentTasks
 from tacit.designs.pdap.serve.signatures import SignatureError, audience_of
 from tacit.errors import ConfigError
 from tacit.service.keys import NAME, read_private_file
@@ -152,8 +154,8 @@ class Calls:
     sender: str
     key: Ed25519PrivateKey = field(repr=False)
     transports: Mapping[str, httpx2.AsyncBaseTransport] = field(default_factory=dict)
-    _running: set[asyncio.Task[bytes | None]] = field(default_factory=set, repr=False)
-    """Calls that have not ended."""
+    recent: RecentTasks = field(default_factory=RecentTasks, repr=False)
+    """Calls that have not ended, or were started a short time ago."""
 
     @property
     def audience(self) -> str:
@@ -195,7 +197,7 @@ class Calls:
     def ask(
         self, peer: Neighbour, forward: bytes, *, seconds: float = LONGEST_CALL
     ) -> asyncio.Task[bytes | None]:
-        """Start a call that sends a Forward to a neighbour.
+        """Start a call that sends a Forward to a neighbour, unless it was sent a short time ago.
 
         The call runs to its end even if nobody waits for it, because the neighbour must not see
         whether its offer will be shown.
@@ -207,17 +209,16 @@ class Calls:
 
         Returns:
             A task that ends with the content of the signed answer; None if no answer that can be
-            trusted comes in time.
+            trusted comes in time. It is the first call's task if the Forward was sent before.
 
         Raises:
             MessageError: The bytes are not an encoded Forward.
         """
         nonce = Forward.decode(forward).request.hex()
-        call = self._post(peer, forward, nonce, min(seconds, LONGEST_CALL))
-        task = asyncio.get_running_loop().create_task(call)
-        self._running.add(task)  # so that the task is not garbage collected
-        task.add_done_callback(self._running.discard)
-        return task
+        longest = min(seconds, LONGEST_CALL)
+        return self.recent.run_once(
+            (peer.name, forward), lambda: self._post(peer, forward, nonce, longest)
+        )
 
     async def is_ready(self, peer: Neighbour) -> bool:
         """Check whether a neighbour's service says that it is ready."""
@@ -271,7 +272,8 @@ class Calls:
         headers = [(name.lower(), value) for name, value in answer.headers.multi_items()]
         with suppress(SignatureError):
             self.sender_of(headers, [peer], status=200, body=body, nonce=nonce)
-            return body
+            if len(body) <= LARGEST_ANSWER:  # answers are kept for a while
+                return body
         return None
 
     def _client(self, peer: Neighbour) -> httpx2.AsyncClient:

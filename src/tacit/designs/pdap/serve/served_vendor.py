@@ -204,6 +204,8 @@ class ServedVendor(ServedThing):
         key: str,
         payload: bytes,
         change_state: Callable[[VendorState], Reply],
+        *,
+        stores_unchanged: bool = False,
         **options: Any,
     ) -> Response:
         """Run one transaction on the vendor's state, once for each Idempotency-Key.
@@ -215,11 +217,14 @@ class ServedVendor(ServedThing):
             key: the Idempotency-Key.
             payload: content of the request, which must be the same when the key comes again.
             change_state: changes the state and returns the answer.
+            stores_unchanged: see `StateCache.make_transition`.
             options: further arguments of `idempotency.answer_once`.
         """
         # With the name, the same key at another vendor comes with another content, and is refused.
         payload_of_vendor = self.name.encode() + b"\x00" + payload
-        transition = idempotency.salt_states(self.cache.make_transition(change_state))
+        transition = idempotency.salt_states(
+            self.cache.make_transition(change_state, stores_unchanged=stores_unchanged)
+        )
         return await idempotency.answer_once(
             service,
             caller,

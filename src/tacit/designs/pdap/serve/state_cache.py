@@ -41,16 +41,20 @@ class StateCache:
         self._vendor_to_restore = settings.make_vendor()
         """The vendor into which stored states are loaded."""
 
-    def make_transition(self, change_state: Callable[[VendorState], Reply]) -> Transition:
+    def make_transition(
+        self, change_state: Callable[[VendorState], Reply], *, stores_unchanged: bool = False
+    ) -> Transition:
         """Make a transition of the stored state, for `idempotency.answer_once`.
 
         Args:
             change_state: changes the state and returns the answer.
+            stores_unchanged: whether the state is stored even if it has not changed. Then the log
+                does not tell whether it has.
 
         Returns:
             A function of a source, which is not used, and of the stored bytes. It returns the
-            answer and the new bytes. In place of the bytes it returns None if they have not
-            changed, and if they were stored under other settings.
+            answer and the new bytes. In place of the bytes it returns None if they were stored
+            under other settings, and, unless `stores_unchanged`, if they have not changed.
         """
 
         def run(_: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
@@ -62,7 +66,8 @@ class StateCache:
                 answer = change_state(state)
                 encoded = state.encode(self._settings.lasting_settings)
                 self._last = (encoded, state)
-                return answer, None if encoded == stored else encoded
+                is_unchanged = encoded == stored
+                return answer, None if is_unchanged and not stores_unchanged else encoded
 
         return run
 

@@ -4,10 +4,18 @@ Visit    1. A transaction charges for learning and forwarding, chooses an own vi
          whose offer is to be shown, and writes the message to neighbours.
          2. Outside of any transaction, the same bytes are sent at the same time to all neighbours
          that can be asked, whatever was chosen; each call runs to its end.
-         3. If an offer is to be shown, another transaction takes the offer, or chooses an own
-         video.
+         3. Once all calls have ended, another transaction takes the offer, or chooses an own video
+         if there is none to show. If an own video was chosen in step 1, the visitor has it
+         already, and the transaction stores the same state again.
          All steps have the visitor's Idempotency-Key. A retry repeats what is stored: the same
          neighbours, the same bytes, and, once step 3 is stored, its answer.
+Sending  A process sends the bytes of a visit once, and only while the visit is younger than
+         KEPT_SECONDS. A retry waits for the first calls, or gets their results. So neither
+         retries nor their number reach a neighbour, and no visitor can use up, with one visit
+         that was charged once, what a neighbour lets this vendor ask.
+Log      The ledger's log names the person and the operation of each transaction, and may be given
+         to others. Step 3 has an entry for every visit that is forwarded, so that the log does not
+         tell at which visits a neighbour was chosen: this follows from the context.
 Asking   Which neighbours are asked depends on public time, on the service's own checks of whether
          they are ready, and on noisy sums that are charged for; never on the context.
 Budget   When a person's budget is spent, videos are chosen from what was learned before, and the
@@ -24,9 +32,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -39,11 +48,13 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.designs.pdap.messages import Forward, MessageError, Offer
+from tacit.designs.pdap.serve.recent_tasks import KEPT_SECONDS
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
 from tacit.designs.pdap.serve.settings import MOST_FEATURES
 from tacit.designs.pdap.serve.signatures import SignatureError
 from tacit.designs.pdap.serve.state import Ticket, VendorState
 from tacit.designs.pdap.vendor import Visit
+from tacit.errors import TacitError
 from tacit.ledger import BudgetExhausted
 from tacit.service import access
 from tacit.service.access import (
@@ -54,6 +65,7 @@ from tacit.service.access import (
     allow,
     allow_bytes,
 )
+from tacit.service.commits import REQUEST_DEADLINE
 from tacit.service.http_bodies import OCTETS
 from tacit.service.idempotency import Reply, reply
 from tacit.service.keys import NAME, Caller, Role
@@ -320,14 +332,14 @@ class VisitRequest:
         next_steps = json.loads(bytes(first_answer.body))  # what `begin` stored for steps 2 and 3
         calls = self._ask(next_steps, max(0.0, calls_end - time.monotonic()))
         if next_steps["shown"] is not None:
+            self._finish_later(next_steps, calls)
             is_repeated = "idempotency-replayed" in first_answer.headers
             return reply(next_steps["shown"]).response(is_repeated=is_repeated)
-        answer_of_peer = None
-        peer = next_steps["peer"]
-        if peer in calls:
+        if calls:
             async with access.release_place(request):
-                answer_of_peer = await asyncio.shield(calls[peer])
-        return await self.finish(next_steps, answer_of_peer)
+                await asyncio.wait(calls.values())
+        peer = next_steps["peer"]
+        return await self.finish(next_steps, calls[peer].result() if peer in calls else None)
 
     async def begin(self, reachable: Sequence[str]) -> Response:
         """Run step 1. If the person's budget is spent, answer without learning instead.
@@ -350,6 +362,7 @@ class VisitRequest:
                 "asks": visit.peers_to_ask,
                 "forward": visit.forward.hex(),
                 "shown": shown,
+                "began": int(time.time()),
             }
             return reply(next_steps, _UNFINISHED)
 
@@ -365,15 +378,18 @@ class VisitRequest:
     def _ask(self, next_steps: Any, seconds: float) -> dict[str, asyncio.Task[bytes | None]]:
         """Run step 2: start calls to all neighbours that step 1 lists and that still exist.
 
+        Calls of this visit that this process started before are returned, not repeated. Nothing is
+        sent for a visit that began more than KEPT_SECONDS ago.
+
         Args:
             next_steps: the stored answer of step 1, a JSON object.
             seconds: after which each call is given up.
 
         Returns:
-            The running calls, by name of the neighbour.
+            The calls, by name of the neighbour.
         """
         reach = self.vendor.reach
-        if reach is None:
+        if reach is None or time.time() - next_steps["began"] > KEPT_SECONDS:
             return {}
         forward = bytes.fromhex(next_steps["forward"])
         calls: dict[str, asyncio.Task[bytes | None]] = {}
@@ -383,8 +399,31 @@ class VisitRequest:
                 calls[name] = reach.calls.ask(neighbour, forward, seconds=seconds)
         return calls
 
+    def _finish_later(
+        self, next_steps: Any, calls: Mapping[str, asyncio.Task[bytes | None]]
+    ) -> None:
+        """Run step 3, after the calls, for a visit whose own video the visitor has already.
+
+        Args:
+            next_steps: the stored answer of step 1, a JSON object.
+            calls: of step 2.
+        """
+
+        async def finish_after_calls() -> None:
+            REQUEST_DEADLINE.set(math.inf)  # for this task alone: the request has its answer
+            if calls:
+                await asyncio.wait(calls.values())
+            with suppress(Problem, TacitError):  # a retry of the visitor tries it again
+                await self.finish(next_steps, None)
+
+        if self.vendor.reach is not None:
+            key = ("step 3", self.caller.name, self.key)
+            self.vendor.reach.calls.recent.run_once(key, finish_after_calls)
+
     async def finish(self, next_steps: Any, answer: bytes | None) -> Response:
         """Run step 3: show the neighbour's offer, or an own video.
+
+        The state is stored in any case, so that the log's entry is of the same form at each visit.
 
         Args:
             next_steps: the stored answer of step 1, a JSON object.
@@ -393,10 +432,12 @@ class VisitRequest:
         offer = _keep_valid_offer(answer)
 
         def finish_visit(state: VendorState) -> Reply:
+            if next_steps["shown"] is not None:
+                return reply(next_steps["shown"])
             visit = state.finish_visit(next_steps["number"], self.context, offer)
             return reply(self._answer_of(visit))
 
-        return await self._step(f"{VISIT}/shown", finish_visit, prepaid=True)
+        return await self._step(f"{VISIT}/shown", finish_visit, stores_unchanged=True, prepaid=True)
 
     async def _step(
         self, operation: str, change_state: Callable[[VendorState], Reply], **options: Any
