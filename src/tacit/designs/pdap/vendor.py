@@ -411,7 +411,8 @@ class Vendor:
             policy does not learn again. None if no such request is remembered, or if the policy
             reports nothing. A policy that reports nothing is given the reward again in each call.
         """
-        guest = self._guests.get(peer, {}).get(request)
+        guests = self._guests.get(peer)
+        guest = None if guests is None else guests.get(request)
         if guest is None or self.forwarded_users is None:
             return None
         if guest.reward is None:
