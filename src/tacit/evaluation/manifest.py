@@ -21,8 +21,9 @@ def manifest(ratings: Ratings, *, seed: int, command: str, **settings: Any) -> d
 
     Args:
         ratings: Ratings that the run used. Their hash, sizes and scale are described; no single
-            rating is. The hash has no key and the sizes are exact, so that whoever knows all rows
-            but one person's can check a guess of these: results are for those who may see the data.
+            rating is. The hash has no key and the sizes are exact, so that anyone who knows all
+            rows but one person's can check a guess of these: results are for those who may see the
+            data.
         seed: Seed of the run.
         command: Command line that was typed.
         **settings: Settings of the run, as JSON can hold them.

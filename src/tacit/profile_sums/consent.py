@@ -63,8 +63,8 @@ def likes_of_consenting(ratings: Ratings, ids: Iterable[Any], threshold: float) 
     consenting = set(ids)
     if not {str(person) for person in consenting}.isdisjoint(ratings.joined_people):
         raise DataError(
-            "the ratings write the id of a consenting person in several ways, so it may be that of "
-            "somebody else, too, who never agreed",
+            "the ratings write the id of a consenting person in several ways, so it may also be "
+            "that of another person, who never agreed",
             expected="ids that are written in one way, such as in one form of Unicode",
             fix="Give each person one id, or leave this person out of the list.",
         )

@@ -1,7 +1,7 @@
 """Counts for Prometheus: of requests by operation and status, and of lists by model and kind.
 
-No count is of one person, and none depends on the items of a list: whoever reads a number that
-does, and knows all other lists, learns from it what is in the remaining one.
+No count is of one person, and none depends on the items of a list: anyone who reads a number
+that does, and knows all other lists, learns from it what is in the remaining one.
 """
 
 from __future__ import annotations

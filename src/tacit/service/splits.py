@@ -404,7 +404,7 @@ class _LineWriter:
         with self._lock:
             file = os.open(path, flags, 0o600)
             try:
-                # An empty file is new, or somebody removed the one that the lines are in.
+                # An empty file is new, or the one that the lines are in was removed.
                 if path != self._path or os.fstat(file).st_size == 0:
                     self._path = path
                     self._lines.clear()

@@ -14,8 +14,9 @@ import_plan.py     what each of several files is, before rows are read
 cells.py           cells become ids, stars, plays and times (times.py)
 ratings_tables.py  clean rows become ratings; degenerate.py: too few people, items or likes
 written_format.py  how rows are written, so that rows.py reads them again one by one
-folder.py          the folder of  tacit data import
-buckets.py         Parquet files that do not fit into memory
+folder.py          the folder of  tacit data import; imported_files.py: one file of it alone
+buckets.py         Parquet files that do not fit into memory; stored_folder.py: such a folder
+text_lines.py      lines of text that a cluster hands over one by one
 consent_lists.py   lists of consenting people; vectors.py: vectors of items
 research_folders.py  folders of RecBole and LensKit
 """

@@ -37,8 +37,9 @@ from tacit.data.stored_ratings import (
 )
 from tacit.data.tables.cells import read_cells
 from tacit.data.tables.folder import is_folder
-from tacit.data.tables.imported_files import find_guesses, open_folder
+from tacit.data.tables.imported_files import find_guesses
 from tacit.data.tables.names import Role
+from tacit.data.tables.stored_folder import open_folder
 from tacit.data.tables.times import is_text_type
 from tacit.errors import ConfigError, DataError, OutputError
 

@@ -37,10 +37,12 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import MOST_VALUES, PublicInputs, find_columns
 from tacit.data.tables.cells import read_arrow_cells, to_ids
 from tacit.data.tables.folder import is_folder
-from tacit.data.tables.imported_files import FILE, find_guesses, list_guesses, open_folder
+from tacit.data.tables.imported_files import FILE, find_guesses, list_guesses
 from tacit.data.tables.names import Role
 from tacit.data.tables.rows import split_quoted_line
+from tacit.data.tables.stored_folder import open_folder
 from tacit.data.tables.table import TextForm
+from tacit.data.tables.text_lines import TextLines
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 
 try:
@@ -268,7 +270,7 @@ class _Rows:
     """Spark's type of each role's column after its cells are read."""
     scale: RatingScale | None
     """The stars a rating can take; None: any number."""
-    lines: workers.TextLines | None
+    lines: TextLines | None
     """How lines are split, if the source is a text file, so that ids which are whole numbers are
     stored as text; None: it is not."""
 
@@ -382,7 +384,7 @@ def _open_lines(
         raise ClusterError(NOT_THERE)
     header_line = with_header.columns[0]
     form = TextForm("utf-8", delimiter, '"', lines_above=1, packed=False)
-    lines = workers.TextLines(form, _split_header(header_line, form, source))
+    lines = TextLines(form, _split_header(header_line, form, source))
     header_of_role = find_columns(
         lines.headers, column_names, events=events, path=source, needs_stars=needs_stars
     )

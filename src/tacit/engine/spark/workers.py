@@ -11,14 +11,12 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import pairwise
 from typing import Any
 
 import numba
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
@@ -27,8 +25,7 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import Block, Rows
 from tacit.data.tables.cells import read_arrow_cells
 from tacit.data.tables.names import Role
-from tacit.data.tables.rows import split_lines
-from tacit.data.tables.table import TextForm
+from tacit.data.tables.text_lines import TextLines
 from tacit.errors import ClusterError, DataError
 
 ToRatings = Callable[[Block], Ratings]
@@ -60,34 +57,6 @@ REFUSED = "tacit refuses "
 """Text in the message about a refused row; the reason follows it, in hexadecimal digits."""
 KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
 """Spark's type of a column whose cells were read, by Arrow's type."""
-
-
-@dataclass(frozen=True)
-class TextLines:
-    """How the lines of a text file are split: each one is a row, whatever other lines hold."""
-
-    form: TextForm
-    """Delimiter and quote; the lines are decoded already."""
-    headers: tuple[str, ...]
-    """Names of all columns."""
-
-    def split(self, lines: Any, header_of_role: Mapping[Role, str]) -> Any:
-        """Split the lines of an Arrow table of one column into the columns of the roles.
-
-        Raises:
-            DataError: A line has another number of cells than the header, or a quoted cell does not
-                end in its line.
-        """
-        texts = pl.Series(pl.from_arrow(lines[0]))
-        split = split_lines(texts, self.form, self.headers, [*header_of_role.values()])
-        for what in split.problems.values():
-            raise DataError(
-                what.replace("the format", "the header"),
-                expected="one row in each line",
-                fix="Write the ratings as Parquet.",
-            )
-        columns = {role: split.frame[name] for role, name in header_of_role.items()}
-        return pl.DataFrame(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 def _read_tables(

@@ -3,7 +3,7 @@
 A visitor who repeats a request joins the calls that the first one started, or gets their results:
 nothing is sent again. Otherwise one visitor could use up, by repeating one visit that was charged
 once, what a neighbour lets this vendor ask for all others; and a neighbour that is slow would see
-from a repeated message that somebody waits for its offer.
+from a repeated message that a visitor waits for its offer.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ person who has another value of the attribute and the same ratings counts as unc
 difference of the models can show what this person likes. The key is in the file beside the hashes.
 So anyone who has the file can test whether a guess of all ratings of a person is right, and the
 file stays with the recommender. An attribute in the hash could be tested likewise, value by value:
-whoever has the file and the ratings could read off the attribute of each consenting person, which
+with the file and the ratings, anyone could read off the attribute of each consenting person, which
 nothing else in the file tells.
 """
 
