@@ -124,7 +124,7 @@ _NAMES_OF_GRADES = {"note", "noten", "schulnote", "grade", "grades", "ocena", "z
 _MOST_OFF_SCALE = 0.05
 """Largest share of the stars that may lie off the scale that was found for them, if bad rows are
 dropped."""
-_LARGEST_EXACT_FLOAT = 2.0**53
+LARGEST_EXACT_FLOAT = 2.0**53
 """Bound below which every whole number is exact as a float."""
 _WITH_THOUSANDS = {sign: rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$" for sign in (",", ".")}
 """Sign between thousands to the pattern of a number with this sign, such as 1,234."""
@@ -486,7 +486,7 @@ def _read_ids(column: pl.Series, is_from_text: bool, rules: Rules) -> ReadCells:
         return column.cast(pl.String) if is_too_large else numbers, column.is_null()
     if kind.is_float() or kind.is_decimal():
         numbers = column.cast(pl.Float64).fill_nan(None)
-        is_whole = (numbers == numbers.round()) & (numbers.abs() < _LARGEST_EXACT_FLOAT)
+        is_whole = (numbers == numbers.round()) & (numbers.abs() < LARGEST_EXACT_FLOAT)
         ids = numbers.set(~is_whole.fill_null(value=False), None).cast(pl.Int64)
         return ids, numbers.is_null()
     if kind in (pl.Date, pl.Datetime):
