@@ -153,9 +153,10 @@ class StandardScheme:
 
         Raises:
             ConfigError: `previous` is not a fitted StandardScheme; from 1 to 49 of the people came,
-                left or have other ratings since the replaced model, so that the two models would
-                reveal what these people like (other attributes alone are not noticed); devices
-                could show hardly any item; or the settings do not fit the ratings.
+                left or have other ratings since the replaced model or one that it replaced, so that
+                the two models would reveal what these people like (other attributes alone are not
+                noticed); devices could show hardly any item; the number of items in a letter would
+                tell the value of an attribute; or the settings do not fit the ratings.
             PrivacyError: The variant is sound and `service_sees_items` is not False, or the release
                 would reveal the attribute on this scale.
             DataError: An attribute or the item features are missing, or their values are unusable.

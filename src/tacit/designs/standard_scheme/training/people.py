@@ -6,8 +6,9 @@ Guarantee   none for the exact statistics; `add_noise` releases a whole set of t
             epsilon-differential privacy for one consenting person (add or remove).
 
 If few people changed between two models, the difference of the models shows what these people like.
-So a model stores a keyed hash of each consenting person and all their ratings. The next fit is
-refused if some people changed, but fewer than FEWEST_CHANGED. The hash leaves attributes out: a
+So a model stores a keyed hash of each consenting person and all their ratings, and those of the
+models that it replaced, one after the other. The next fit is refused if some people changed since
+any of these models, but fewer than FEWEST_CHANGED. The hash leaves attributes out: a
 person who has another value of the attribute and the same ratings counts as unchanged, and the
 difference of the models can show what this person likes. The key is in the file beside the hashes.
 So anyone who has the file can test whether a guess of all ratings of a person is right, and the
@@ -296,37 +297,55 @@ class PeopleHashes:
     """Random key, drawn at the first fit and kept by the fits that replace it."""
     hashes: Hashes
     """(people,) one hash of each person and their ratings, ascending."""
+    changes: tuple[Hashes, ...] = ()
+    """For each replacement, the newest first: the hashes, ascending, that only one of the two
+    models had."""
+
+    def list_all(self) -> list[Hashes]:
+        """List the hashes of this model and of each model before it, the newest first."""
+        models = [self.hashes]
+        for changed in self.changes:
+            models.append(np.setxor1d(models[-1], changed, assume_unique=True))
+        return models
 
 
 def hash_people(
     ratings: Ratings, numbers: NDArray[np.int64], earlier: PeopleHashes | None
 ) -> PeopleHashes:
-    """Hash the people with these numbers, and compare them with those of the replaced model.
+    """Hash the people with these numbers, and compare them with those of the replaced models.
 
-    A person changed who came, left or has other ratings; attributes are not compared.
+    A person changed who came, left or has other ratings; attributes are not compared. Ids are
+    hashed as texts, because one id that is a text makes texts of all ids of a file.
 
     Args:
         ratings: Ratings of everybody.
         numbers: (people,) numbers of the consenting people in `ratings`.
-        earlier: Hashes of the model that is replaced; None: there is none, so nothing is compared.
+        earlier: Hashes of the model that is replaced, and of those before it; None: there is none,
+            so nothing is compared.
 
     Raises:
-        ConfigError: From 1 to FEWEST_CHANGED - 1 people changed. This is the number of new hashes
-            or the number of gone hashes, whichever is larger.
+        ConfigError: From 1 to FEWEST_CHANGED - 1 people changed since one of these models. This is
+            the number of new hashes or the number of gone hashes, whichever is larger.
     """
-    key = secrets.token_bytes(16) if earlier is None else earlier.key
-    hashes = np.sort(_hash_all_people(key, ratings)[numbers])
-    earlier_hashes = hashes if earlier is None else earlier.hashes
-    n_new = len(np.setdiff1d(hashes, earlier_hashes))
-    n_gone = len(np.setdiff1d(earlier_hashes, hashes))
-    changed = max(n_new, n_gone)
-    if 0 < changed < FEWEST_CHANGED:
-        raise ConfigError(
-            f"Only {changed} of the training people changed since the previous model was fitted, "
-            "and the difference of two models shows what so few people like. Keep that model, or "
-            f"fit again when {FEWEST_CHANGED} changed."
-        )
-    return PeopleHashes(key, hashes)
+    if earlier is None:
+        key = secrets.token_bytes(16)
+        return PeopleHashes(key, np.sort(_hash_all_people(key, ratings)[numbers]))
+    hashes = np.sort(_hash_all_people(earlier.key, ratings)[numbers])
+    for age, earlier_hashes in enumerate(earlier.list_all()):
+        n_new = len(np.setdiff1d(hashes, earlier_hashes))
+        n_gone = len(np.setdiff1d(earlier_hashes, hashes))
+        changed = max(n_new, n_gone)
+        if 0 < changed < FEWEST_CHANGED:
+            model = "the previous model" if age == 0 else "an earlier model"
+            raise ConfigError(
+                f"Only {changed} of the training people changed since {model} was fitted, and the "
+                "difference of two models shows what so few people like. Keep the previous model, "
+                f"or fit again when {FEWEST_CHANGED} changed."
+            )
+    changed_hashes = np.setxor1d(hashes, earlier.hashes)
+    if len(changed_hashes) == 0:  # the same people: a model that tells nothing new
+        return PeopleHashes(earlier.key, hashes, earlier.changes)
+    return PeopleHashes(earlier.key, hashes, (changed_hashes, *earlier.changes))
 
 
 def _hash_all_people(key: bytes, ratings: Ratings) -> Hashes:
@@ -340,7 +359,8 @@ def _hash_all_people(key: bytes, ratings: Ratings) -> Hashes:
     stars = _hash_each(key, b"stars", distinct_stars)[number_of_stars]
     sums = np.zeros(ratings.n_users, dtype=np.uint64)
     np.add.at(sums, ratings.users, items * (stars | np.uint64(1)))
-    return _hash_each(key, b"person", zip(ratings.user_ids.tolist(), sums.tolist(), strict=True))
+    people = zip(ratings.user_ids.tolist(), sums.tolist(), strict=True)
+    return _hash_each(key, b"person", [f"({person}, {total})" for person, total in people])
 
 
 def _hash_each(key: bytes, kind: bytes, values: Any) -> Hashes:
@@ -354,6 +374,7 @@ def _hash_each(key: bytes, kind: bytes, values: Any) -> Hashes:
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     hashes = []
     for value in listed:
-        digest = blake2b(repr(value).encode(), digest_size=8, key=key, person=kind).digest()
+        text = str(value).encode(errors="surrogatepass")
+        digest = blake2b(text, digest_size=8, key=key, person=kind).digest()
         hashes.append(int.from_bytes(digest, "big"))
     return np.array(hashes, dtype=np.uint64)
