@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
+from tacit.data.tables.cell_texts import text_of_cell
 from tacit.designs.standard_scheme import files, guarantees
 from tacit.designs.standard_scheme.device import Device, follow_aliases
 from tacit.designs.standard_scheme.dice import Dice
@@ -474,10 +475,11 @@ class StandardScheme:
     def _disclosed_value(self, name: str, value: str) -> str:
         """Return a person's value of an attribute as the disclosure names it.
 
-        That is the bin of a number, if the attribute is cut into bins; otherwise the value itself.
+        That is the bin of a number, if the attribute is cut into bins; otherwise the value itself,
+        written as in training.
         """
         table = self.fitted_.tables.get(name)
-        return value if table is None else bin_of(str(value), table.values)
+        return value if table is None else bin_of(text_of_cell(value) or "", table.values)
 
     def _require_fit(self) -> None:
         """Raise NotFittedError if the model is not fitted."""

@@ -123,7 +123,11 @@ def fit(
     rule = settings.rule_on(ratings.scale)
     seed = settings.random_state
     people, numbers = find_consenting_people(
-        ratings, settings.attributes, settings.values, settings.edges
+        ratings,
+        settings.attributes,
+        settings.values,
+        settings.edges,
+        leave_out_unreadable=settings.has_private_disclosure,
     )
     hashes = hash_people(ratings, numbers, earlier_people)
     disclosures = earlier_disclosures

@@ -32,7 +32,11 @@ from scipy import sparse
 
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS
-from tacit.designs.standard_scheme.training.attributes import Edges, attribute_values
+from tacit.designs.standard_scheme.training.attributes import (
+    Edges,
+    attribute_texts,
+    attribute_values,
+)
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.laplace import discrete_laplace
 from tacit.randomness import Source, integers_below
@@ -77,6 +81,8 @@ def find_consenting_people(
     names: Sequence[str],
     public_values: Mapping[str, Sequence[str]] | None = None,
     public_edges: Mapping[str, Edges] | None = None,
+    *,
+    leave_out_unreadable: bool = False,
 ) -> tuple[ConsentingPeople, Ints]:
     """Find the people of whom every named attribute is known.
 
@@ -87,6 +93,9 @@ def find_consenting_people(
             The values of other attributes are those that occur. None: no attribute has any.
         public_edges: Public edges at which numeric attributes are cut into bins, by name. Other
             attributes with many numbers are cut at `attributes.DEFAULT_EDGES`.
+        leave_out_unreadable: Whether people are left out whose value of an attribute with edges is
+            no number; False: that is an error. A private fit leaves them out, because an error
+            would let one person decide whether the others are read.
 
     Returns:
         The people, and their numbers in `ratings`, shape (people,).
@@ -102,10 +111,12 @@ def find_consenting_people(
     columns: list[list[str | None]] = []
     for name in names:
         if name in listed:
-            column = [None if value is None else str(value) for value in ratings.attribute(name)]
+            column = attribute_texts(ratings, name)
             column = [value if value in listed[name] else None for value in column]
         else:
-            column, bins = attribute_values(ratings, name, edges.get(name))
+            column, bins = attribute_values(
+                ratings, name, edges.get(name), leave_out_unreadable=leave_out_unreadable
+            )
             if bins is not None:
                 # Bins between default edges count only if they hold a person.
                 occupied = tuple(label for label in bins if label in column)
