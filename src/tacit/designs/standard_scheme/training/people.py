@@ -244,8 +244,7 @@ def add_noise(statistics: Statistics, *, epsilon: float, contributions: int) -> 
     All histograms and numbers of people are one release. A person is in one part and changes at
     most `contributions` cells of the histogram by one each, and one number of people by one. So the
     L1 sensitivity is contributions + 1, and every number gets discrete Laplace noise of scale
-    (contributions + 1) / epsilon. All else is post-processing: cells below 0 become 0, numbers of
-    people below 1 become 1, and the counts and sums are computed from the noisy histogram.
+    (contributions + 1) / epsilon. All else is post-processing, by `clip_noisy_sums`.
 
     Args:
         statistics: Exact sums of ratings that `limit_contributions` cut to `contributions`, with a
@@ -263,11 +262,32 @@ def add_noise(statistics: Statistics, *, epsilon: float, contributions: int) -> 
     # Rounded up to the next float, so that the noise is never smaller than it has to be.
     scale = math.nextafter((contributions + 1) / epsilon, math.inf)
     exact = np.concatenate([statistics.people.ravel(), statistics.histogram.ravel()])
-    noisy = np.maximum(discrete_laplace(np.round(exact).astype(np.int64), scale), 0).astype(float)
-    people = np.maximum(noisy[: statistics.people.size].reshape(statistics.people.shape), 1.0)
-    histogram: Floats = noisy[statistics.people.size :].reshape(statistics.histogram.shape)
-    sums = histogram @ np.arange(histogram.shape[-1], dtype=float)
-    return Statistics(people, counts=histogram.sum(axis=-1), sums=sums, histogram=histogram)
+    noisy = discrete_laplace(np.round(exact).astype(np.int64), scale).astype(float)
+    people = noisy[: statistics.people.size].reshape(statistics.people.shape)
+    histogram = noisy[statistics.people.size :].reshape(statistics.histogram.shape)
+    return clip_noisy_sums(people, histogram)
+
+
+def clip_noisy_sums(people: Floats, histogram: Floats) -> Statistics:
+    """Make possible statistics of noisy numbers: no count is below 0, no mean is off the scale.
+
+    Counts and sums of levels are clipped after they are summed over the levels. If every cell of
+    the histogram were clipped, each would be too large in the mean, and the counts of a rare value,
+    most of whose cells are near 0, by far the most in proportion.
+
+    Args:
+        people: (parts, values) numbers of people with noise; those below 1 become 1.
+        histogram: (parts, values, items, levels) numbers of ratings with noise. Its cells below 0
+            become 0, and those of each part, value and item are scaled to the count.
+    """
+    levels = np.arange(histogram.shape[-1], dtype=float)
+    counts = np.maximum(histogram.sum(axis=-1), 0.0)
+    sums = np.clip(histogram @ levels, 0.0, levels[-1] * counts)
+    clipped = np.maximum(histogram, 0.0)
+    in_cells = clipped.sum(axis=-1)
+    factor = np.divide(counts, in_cells, out=np.zeros_like(counts), where=in_cells > 0)
+    clipped *= factor[..., None]
+    return Statistics(np.maximum(people, 1.0), counts=counts, sums=sums, histogram=clipped)
 
 
 def entry_people(matrix: sparse.csr_array) -> Ints:
