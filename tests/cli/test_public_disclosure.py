@@ -38,7 +38,7 @@ def fitted(folder, tmp_path, capsys):
         asked = [word for name in names for word in words[name]]
         out = str(tmp_path / "m.tacit")
         users = ("--users", str(folder / "r-users.parquet"), "--no-measure", "-o", out)
-        said = ("--disclosure-epsilon", "20", "--service-sees-items", "no")
+        said = ("--disclosure-epsilon", "100", "--service-sees-items", "no")
         assert (
             main(["fit", "standard-scheme", str(folder / "r.parquet"), *users, *said, *asked]) == 0
         )

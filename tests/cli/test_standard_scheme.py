@@ -173,10 +173,10 @@ def test_an_unsafe_release_is_refused(folder, tacit):
 def test_a_private_disclosure_has_its_own_card(folder, as_json, tmp_path):
     """With --disclosure-epsilon the training people's card states it, with unit and sensitivity."""
     words = ("fit", "standard-scheme", folder / "r.csv", "--users", folder / "r-users.csv")
-    said = ("--service-sees-items", "no", "--disclosure-epsilon", "16", "--no-measure")
+    said = ("--service-sees-items", "no", "--disclosure-epsilon", "100", "--no-measure")
     as_json(*words, *said, "-o", tmp_path / "p.tacit")
     consenting = as_json("guarantee", tmp_path / "p.tacit")["guarantees"][1]
-    assert (consenting["epsilon"], consenting["basis"]) == (16.0, "conditional")
+    assert (consenting["epsilon"], consenting["basis"]) == (100.0, "conditional")
     assert consenting["adjacency"] == {"unit": "user", "change": "add or remove"}
 
 

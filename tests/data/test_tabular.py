@@ -499,3 +499,12 @@ def test_a_file_remembers_who_named_the_scale(write: Any) -> None:
     """Detected from the file's stars, or given by the caller."""
     assert not read_ratings(write(GOOD)).scale_given
     assert read_ratings(write(GOOD), scale=STARS).scale_given
+
+
+@pytest.mark.parametrize("odd", [None, 1.5])
+def test_whole_floats_are_written_as_integers(tmp_path, odd):
+    """One missing or decimal cell makes floats of a typed column; the others keep their texts."""
+    frame = pl.DataFrame({"id": [1, 2, 3], "group": pl.Series([1, 2, odd], dtype=pl.Float64)})
+    frame.write_parquet(tmp_path / "u.parquet")
+    columns = read_columns_by_id(tmp_path / "u.parquet", "user", None)[1]
+    assert columns["group"] == {1: "1", 2: "2", 3: None if odd is None else "1.5"}

@@ -38,7 +38,7 @@ def popularity():
 
 
 def scheme():
-    model = StandardScheme(disclosure_epsilon=20.0, service_sees_items=False, factors=2)
+    model = StandardScheme(disclosure_epsilon=100.0, service_sees_items=False, factors=2)
     return model, PEOPLE
 
 

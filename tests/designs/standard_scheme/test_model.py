@@ -207,12 +207,14 @@ def test_unknown_attribute(ratings):
 
 
 def test_rare_value():
-    """A value held by a few people only can be trained on: the tables are finite."""
+    """With a value of a few people the tables are finite, and such a model is refused."""
     data = generated(users=80, items=40, ratings=1600, seed=4)
     few = with_attributes(data, {"gender": ["X", "X", *["F", "M"] * 39]})
-    model = StandardScheme(**SMALL).fit(few)
-    assert model.disclosure_.attributes[0].values == ("F", "M", "X")
-    assert len(model.exchange(data.history(1), {"gender": "X"}).recommendations) == 10
+    people, _ = find_consenting_people(few, ["gender"])
+    assert people.values == (("F", "M", "X"),)
+    assert np.isfinite(estimate_all_tables(people)["gender"].keep).all()
+    with pytest.raises(ConfigError, match="rarest value is 'X' of gender, with 2 people"):
+        StandardScheme(**SMALL).fit(few)
 
 
 def test_exchange_crosses_in_bytes(ratings, history, monkeypatch):
@@ -280,7 +282,7 @@ def test_order_of_the_history_says_nothing(ratings, history):
 
 
 @pytest.mark.parametrize("variant", ["sound", "published"])
-@pytest.mark.parametrize("epsilon", [math.inf, 16.0])
+@pytest.mark.parametrize("epsilon", [math.inf, 100.0])
 @pytest.mark.parametrize("release", ["scheme+selection+rounding", "coupling"])
 def test_person_never_gets_an_epsilon(ratings, variant, epsilon, release):
     """The card of the person who hides has no epsilon and calls nothing proved."""
@@ -295,7 +297,7 @@ def test_person_never_gets_an_epsilon(ratings, variant, epsilon, release):
     assert (person.epsilon, person.delta) == (None, None)
     assert person.basis is (Basis.REFUTED if variant == "published" else Basis.UNMEASURED)
     assert bool(person.claims) == (variant == "published")
-    assert others.epsilon == (None if epsilon == math.inf else 16.0)
+    assert others.epsilon == (None if epsilon == math.inf else 100.0)
     assert "differential" not in json.dumps(person.to_dict())
     assert "harder to guess, not hidden" in person.protects
     assert "still guess" in person.trust
@@ -333,8 +335,14 @@ def test_infinite_epsilon_is_the_exact_twin(ratings):
 
 def test_private_disclosure_is_noisy(ratings):
     """At a finite epsilon two disclosures of the same people differ, in spite of the seed."""
-    made = [StandardScheme(disclosure_epsilon=16, **SMALL).fit(ratings) for _ in range(2)]
+    made = [StandardScheme(disclosure_epsilon=100, **SMALL).fit(ratings) for _ in range(2)]
     assert made[0].disclosure_.digest != made[1].disclosure_.digest
+
+
+def test_the_card_of_a_private_disclosure_names_the_refusal_of_a_refit(ratings):
+    """It is decided by the exact number of changed people, so the epsilon does not cover it."""
+    consenting = StandardScheme(disclosure_epsilon=100, **SMALL).fit(ratings).guarantees()[1]
+    assert any("1 to 49 changed people are refused" in text for text in consenting.not_covered)
 
 
 def test_seed_places_the_start_alone(ratings):

@@ -80,3 +80,34 @@ def test_another_numbering_of_the_items_changes_nobody(model):
     """An item that nobody rated may enter the catalogue; nobody changed by that."""
     turned = on_catalogue(PEOPLE, dict.fromkeys([0, *PEOPLE.item_ids.tolist()], "films"))
     assert fitted(turned, model).fitted_.n_consenting == 200
+
+
+def texts_of(ratings, name):
+    """The same ratings, whose ids of people or items are texts."""
+    ids = [str(key) for key in getattr(ratings, name)]
+    return replace(ratings, **{name: np.array(ids, dtype=object)})
+
+
+@pytest.mark.parametrize("name", ["user_ids", "item_ids"])
+def test_ids_that_become_texts_change_nobody(model, name):
+    """One id that is a text makes texts of all ids of a file; that must not hide who changed."""
+    assert fitted(texts_of(PEOPLE, name), model).fitted_.n_consenting == 200
+    with pytest.raises(ConfigError, match="Only 1 of"):
+        fitted(texts_of(without(1), name), model)
+
+
+def test_people_are_compared_with_all_replaced_models(model, tmp_path):
+    """Sixty people leave and come back without one: that differs from the first model by one."""
+    fitted(without(60), model).save(tmp_path / "smaller.tacit")
+    smaller = load_model(tmp_path / "smaller.tacit")
+    with pytest.raises(ConfigError, match="Only 1 of the training people changed since an earlier"):
+        fitted(without(1), smaller)
+    back = fitted(PEOPLE, smaller)
+    back.save(tmp_path / "back.tacit")
+    again = load_model(tmp_path / "back.tacit")
+    first, second, third = again.fitted_.people.list_all()
+    np.testing.assert_array_equal(first, third)
+    np.testing.assert_array_equal(third, model.fitted_.people.hashes)
+    np.testing.assert_array_equal(second, smaller.fitted_.people.hashes)
+    with pytest.raises(ConfigError, match="Only 1 of the training people changed since an earlier"):
+        fitted(without(59), again)

@@ -14,6 +14,7 @@ import polars as pl
 
 from tacit.data.domains import DOMAIN
 from tacit.data.ratings import Column, Ratings, TableSource
+from tacit.data.tables.cell_texts import text_of_cell
 from tacit.data.tables.cells import (
     IdKind,
     OnBad,
@@ -443,7 +444,7 @@ def read_columns_by_id(
         seen.add(key)
     columns = {}
     for name in headers[:position] + headers[position + 1 :]:
-        texts = [None if cell is None else str(cell).strip() or None for cell in table.frame[name]]
+        texts = [text_of_cell(cell) for cell in table.frame[name]]
         columns[name] = dict(zip(ids, texts, strict=True))
     return ids, columns
 

@@ -26,6 +26,8 @@ from tacit.recommenders.header_types import check_types, make_from_header
 FORMAT = 3
 """Version of the model file."""
 
+_CHANGED = "changed."
+"""Prefix of the names of arrays with the hashes that changed in a replacement."""
 LARGEST_COEFFICIENT = 1e4
 """Largest absolute value of an intercept or factor that a file may have."""
 Header = Mapping[str, Any]
@@ -84,6 +86,8 @@ def collect_arrays(fitted: Fitted) -> dict[str, NDArray[Any]]:
     }
     if fitted.people is not None:
         arrays["hashes"] = fitted.people.hashes.view(np.int64)
+        for age, changed in enumerate(fitted.people.changes):
+            arrays[f"{_CHANGED}{age}"] = changed.view(np.int64)
     for position, table in enumerate(fitted.tables.values()):
         arrays_of_attribute = {
             "offsets": table.offsets,
@@ -134,7 +138,7 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
     people_hashes = None
     if header["key"]:
         hashes = headers.read_array(dict(arrays), "hashes", header["people"]).view(np.uint64)
-        people_hashes = PeopleHashes(bytes.fromhex(header["key"]), hashes)
+        people_hashes = PeopleHashes(bytes.fromhex(header["key"]), hashes, read_changes(arrays))
     return Fitted(
         item_ids=items,
         titles=headers.titles_from_header(header),
@@ -156,6 +160,22 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
         measurements=read_measurements(header),
         disclosures=tuple(CountedFit.from_row(row) for row in header["disclosures"]),
     )
+
+
+def read_changes(arrays: Arrays) -> tuple[NDArray[np.uint64], ...]:
+    """Read the hashes that changed in each replacement, the newest first; none if it was the first.
+
+    Raises:
+        ValueError: They are not whole numbers, not in ascending order, or one is missing between
+            two others.
+    """
+    changes = []
+    for age in range(sum(name.startswith(_CHANGED) for name in arrays)):
+        changed = _read_integers(arrays, f"{_CHANGED}{age}", None).view(np.uint64)
+        if (changed[1:] <= changed[:-1]).any():
+            raise ValueError("hashes of changed people are not in ascending order")
+        changes.append(changed)
+    return tuple(changes)
 
 
 def read_measurements(header: Header) -> tuple[Measurement, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.designs.standard_scheme.settings import Settings
+from tacit.designs.standard_scheme.training.people import FEWEST_CHANGED
 from tacit.privacy import (
     Adjacency,
     Basis,
@@ -86,6 +87,10 @@ _NOT_COVERED_CONSENTING: tuple[str, ...] = (
     ),
     "the recommender itself, which holds the ratings",
     "attacks measured on these people and printed on a card, from their exact ratings",
+)
+_REFIT_IS_SEEN = (
+    f"whether a new fit replaced the model: from 1 to {FEWEST_CHANGED - 1} changed people are "
+    "refused, which is decided by their exact number, so one person can decide it"
 )
 _AGAINST = "the recommender: it knows the method, all public tables and every release"
 _AGAINST_READERS = "everybody who reads the disclosure"
@@ -280,7 +285,7 @@ def card_of_private_disclosure(
                 "the scale of stars, the items and the attribute's values", assumed_public
             ),
         ),
-        not_covered=(*_NOT_COVERED_CONSENTING, UNCOUNTED_FITS),
+        not_covered=(*_NOT_COVERED_CONSENTING, _REFIT_IS_SEEN, UNCOUNTED_FITS),
         sources=_REFERENCES_ON_NOISE,
     )
 

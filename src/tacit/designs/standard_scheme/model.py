@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
+from tacit.data.tables.cell_texts import text_of_cell
 from tacit.designs.standard_scheme import files, guarantees
 from tacit.designs.standard_scheme.bins import bin_of
 from tacit.designs.standard_scheme.device import Device, follow_aliases
@@ -154,9 +155,10 @@ class StandardScheme:
 
         Raises:
             ConfigError: `previous` is not a fitted StandardScheme; from 1 to 49 of the people came,
-                left or have other ratings since the replaced model, so that the two models would
-                reveal what these people like (other attributes alone are not noticed); devices
-                could show hardly any item; or the settings do not fit the ratings.
+                left or have other ratings since the replaced model or one that it replaced, so that
+                the two models would reveal what these people like (other attributes alone are not
+                noticed); devices could show hardly any item; the number of items in a letter would
+                tell the value of an attribute; or the settings do not fit the ratings.
             PrivacyError: The variant is sound and `service_sees_items` is not False, or the release
                 would reveal the attribute on this scale.
             DataError: An attribute or the item features are missing, or their values are unusable.
@@ -474,10 +476,11 @@ class StandardScheme:
     def _disclosed_value(self, name: str, value: str) -> str:
         """Return a person's value of an attribute as the disclosure names it.
 
-        That is the bin of a number, if the attribute is cut into bins; otherwise the value itself.
+        That is the bin of a number, if the attribute is cut into bins; otherwise the value itself,
+        written as in training.
         """
         table = self.fitted_.tables.get(name)
-        return value if table is None else bin_of(str(value), table.values)
+        return value if table is None else bin_of(text_of_cell(value) or "", table.values)
 
     def _require_fit(self) -> None:
         """Raise NotFittedError if the model is not fitted."""

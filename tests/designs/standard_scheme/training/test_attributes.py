@@ -114,6 +114,38 @@ def test_edges_for_words_are_refused():
         find_consenting_people(RATINGS, ["gender"], public_edges={"gender": (1.0,)})
 
 
+def test_blanks_around_a_value_make_no_other_value():
+    """Who types "F " has the value F, also if the values are listed and on the device."""
+    ratings = with_column("gender", ["F", "M", " F", "M "])
+    people, _ = find_consenting_people(ratings, ["gender"])
+    assert people.values == (("F", "M"),)
+    model = StandardScheme(values={"gender": ("M ", "F")}, **SMALL).fit(ratings)
+    assert model.fitted_.n_consenting == 240
+    assert model.exchange(RATINGS.history(1), {"gender": " M"}, n=3).recommendations
+
+
+@pytest.mark.parametrize("odd", [None, math.nan, 1.5])
+def test_one_odd_cell_renames_no_values(odd):
+    """A missing or decimal cell makes floats of a column of whole numbers: 1.0 is still "1"."""
+    column = np.resize(np.array([1.0, 2.0], dtype=object), 240)
+    column[0] = odd
+    ratings = replace(RATINGS, user_attributes={"group": column})
+    people, _ = find_consenting_people(ratings, ["group"], public_values={"group": ("1", "2")})
+    assert people.n_people == 239
+
+
+@pytest.mark.parametrize("cell", ["abc", "nan", "0x10"])
+def test_a_private_fit_leaves_out_who_has_no_number(cell):
+    """An error would let one person decide whether all others are read."""
+    ages = [str(20 + number % 10) for number in range(239)]
+    ratings = with_column("age", [cell, *ages])
+    scheme = {"attributes": ["age"], "edges": {"age": (25,)}, **SMALL}
+    model = StandardScheme(disclosure_epsilon=200, **scheme).fit(ratings)
+    assert model.fitted_.n_consenting == 239
+    with pytest.raises(DataError, match="not a number"):
+        StandardScheme(**scheme).fit(ratings)
+
+
 @pytest.mark.parametrize("edges", [(), (45, 25), (25, 25), (float("inf"),)])
 def test_edges_are_ascending_numbers(edges):
     """Edges that cut nothing are refused when the model is made."""

@@ -180,6 +180,22 @@ def test_private_counts_are_counts():
     np.testing.assert_allclose(got.histogram.sum(axis=-1), got.counts)
 
 
+def test_noise_is_clipped_in_sums(exact, monkeypatch):
+    """Noise of 3 and -3 in turn leaves an empty group empty; clipped cells would add up to more."""
+    empty = summed(sparse.csr_array((2, ITEMS)), np.array([0, 1]), np.array([0, 1]))
+
+    def alternate(numbers, scale):
+        return numbers + np.where(np.arange(len(numbers)) % 2, 3, -3)
+
+    monkeypatch.setattr(module, "discrete_laplace", alternate)
+    got = add_noise(empty, epsilon=1.0, contributions=8)
+    assert got.counts.max() <= 3  # of an odd number of levels one noise is left
+    got = add_noise(exact, epsilon=1.0, contributions=8)
+    np.testing.assert_allclose(got.histogram.sum(axis=-1), got.counts)
+    assert (np.abs(got.counts - exact.counts) == 3).all()
+    assert (got.sums <= (LEVELS - 1) * got.counts).all()
+
+
 def test_shape_tells_nothing():
     """One person or many: as many numbers are released (parts are not counted from the data)."""
     shapes = set()

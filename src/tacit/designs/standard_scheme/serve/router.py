@@ -74,7 +74,8 @@ def popular(service: CurrentService, name: PathName) -> dict[str, list[int | str
     This is the list for a person who has sent no letter yet.
     """
     model = find_served(service, ServedDisclosure, name).model
-    order = np.argsort(model.fitted_.ease.popularity_rank)  # by likes, which are counted in fives
+    # By likes, which are counted in fives, or by the noisy likes of a private disclosure.
+    order = np.argsort(model.fitted_.ease.popularity_rank)
     return {"items": [model.disclosure_.items[number] for number in order]}
 
 

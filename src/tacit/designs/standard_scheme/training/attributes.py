@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from tacit.data.ratings import Ratings
+from tacit.data.tables.cell_texts import text_of_cell
 from tacit.designs.standard_scheme.bins import number_of
 from tacit.errors import ConfigError, DataError
 
@@ -27,7 +28,11 @@ DEFAULT_EDGES: Mapping[str, Edges] = {"age": (25.0, 45.0)}
 
 
 def attribute_values(
-    ratings: Ratings, name: str, public_edges: Edges | None
+    ratings: Ratings,
+    name: str,
+    public_edges: Edges | None,
+    *,
+    leave_out_unreadable: bool = False,
 ) -> tuple[list[str | None], tuple[str, ...] | None]:
     """Read one attribute of all people, and cut it into bins if it has edges.
 
@@ -35,6 +40,8 @@ def attribute_values(
         ratings: Ratings of all people, with the attribute.
         name: Name of the attribute.
         public_edges: Edges at which it is cut; None or empty: the `default_edges`, if it has any.
+        leave_out_unreadable: Whether a value that is not a number counts as unknown where the
+            attribute is cut; False: it is an error.
 
     Returns:
         Each person's value: the label of its bin if the attribute is cut; None if it is unknown.
@@ -44,7 +51,7 @@ def attribute_values(
         DataError: The attribute does not exist, or is cut and a person's value is not a number.
         ConfigError: It has more than `MANY_NUMBERS` different numbers, and no edges.
     """
-    texts = [None if value is None else str(value) for value in ratings.attribute(name)]
+    texts = attribute_texts(ratings, name)
     edges = public_edges or default_edges(name, texts)
     if edges is None:
         return texts, None
@@ -52,7 +59,7 @@ def attribute_values(
     binned: list[str | None] = []
     for text in texts:
         number = None if text is None else number_of(text)
-        if text is not None and number is None:
+        if text is not None and number is None and not leave_out_unreadable:
             raise DataError(
                 f"attribute '{name}' is cut at edges, and a value is not a number",
                 found=text,
@@ -61,6 +68,15 @@ def attribute_values(
             )
         binned.append(None if number is None else labels[bisect_right(edges, number)])
     return binned, labels
+
+
+def attribute_texts(ratings: Ratings, name: str) -> list[str | None]:
+    """Return each person's value of an attribute as text, by `text_of_cell`; None if unknown.
+
+    Raises:
+        DataError: The attribute does not exist.
+    """
+    return [text_of_cell(value) for value in ratings.attribute(name)]
 
 
 def default_edges(name: str, texts: Sequence[str | None]) -> Edges | None:
@@ -138,7 +154,7 @@ def read_edges(name: str, edges: Any) -> Edges:
 
 
 def read_values(name: str, values: Any) -> tuple[str, ...]:
-    """Return the public values of an attribute, sorted.
+    """Return the public values of an attribute, without blanks around them, sorted.
 
     Raises:
         ConfigError: They are no list of texts.
@@ -150,4 +166,4 @@ def read_values(name: str, values: Any) -> tuple[str, ...]:
             f"values lists the values of an attribute as texts, such as "
             f"values={{'{name}': ('F', 'M')}}; got {values!r}."
         )
-    return tuple(sorted(listed))
+    return tuple(sorted(value.strip() for value in listed))

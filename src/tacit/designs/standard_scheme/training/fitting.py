@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -21,21 +21,38 @@ from tacit.designs.standard_scheme.bins import bin_ends
 from tacit.designs.standard_scheme.server import Ease, Profiles
 from tacit.designs.standard_scheme.settings import Settings
 from tacit.designs.standard_scheme.training.features import item_features
-from tacit.designs.standard_scheme.training.item_weights import fit_ease
+from tacit.designs.standard_scheme.training.item_weights import (
+    fit_ease,
+    rank_by_noisy_likes,
+)
+from tacit.designs.standard_scheme.training.letter_lengths import (
+    LARGEST_RATIO,
+    expected_items_shown,
+    largest_ratio,
+    simulate_exact_ratio,
+    simulate_noisy_ratio,
+)
 from tacit.designs.standard_scheme.training.people import (
     ConsentingPeople,
     Ints,
     PeopleHashes,
+    Statistics,
     find_consenting_people,
     hash_people,
     level_size,
 )
 from tacit.designs.standard_scheme.training.population import simulate_release
 from tacit.designs.standard_scheme.training.profiles import ProfileSettings, train_profiles
-from tacit.designs.standard_scheme.training.tables import FEWEST, Tables, estimate_all_tables
+from tacit.designs.standard_scheme.training.tables import (
+    FEWEST,
+    Tables,
+    estimate_all_tables,
+    estimate_from_noisy,
+    release_statistics,
+)
 from tacit.errors import ConfigError
 from tacit.privacy import Measurement
-from tacit.randomness import replay, simulation
+from tacit.randomness import replay, secure, simulation
 from tacit.recommenders import headers, public_facts
 from tacit.recommenders.fits_in_process import CountedFit, FitCounter
 
@@ -116,28 +133,38 @@ def fit(
         PrivacyError: The variant is sound and `service_sees_items` is not False, or the release
             would reveal the attribute.
         ConfigError: From 1 to 49 people came, left or have other ratings since the replaced model,
-            devices could show hardly any item, or the settings do not fit the ratings.
+            devices could show hardly any item, the number of items in a letter would tell the value
+            of an attribute, or the settings do not fit the ratings.
         DataError: An attribute, its values or the item features are missing.
     """
     settings.check_service()
     rule = settings.rule_on(ratings.scale)
     seed = settings.random_state
     people, numbers = find_consenting_people(
-        ratings, settings.attributes, settings.values, settings.edges
+        ratings,
+        settings.attributes,
+        settings.values,
+        settings.edges,
+        leave_out_unreadable=settings.has_private_disclosure,
     )
     hashes = hash_people(ratings, numbers, earlier_people)
     disclosures = earlier_disclosures
+    coupling = rule.transform == "coupling"
+    noisy: Statistics | None = None
     if settings.has_private_disclosure:
         new_fit = CountedFit.of_cost(settings.disclosure_epsilon)
         disclosures = DISCLOSURES_IN_PROCESS.add(ratings, new_fit, earlier_disclosures)
-    tables = estimate_all_tables(
-        people,
-        epsilon=settings.disclosure_epsilon,
-        contributions=settings.contributions,
-        shrink=not settings.is_published,
-        coupling=rule.transform == "coupling",
-        seed=seed,
-    )
+        noisy = release_statistics(
+            people,
+            secure(),
+            epsilon=settings.disclosure_epsilon,
+            contributions=settings.contributions,
+        )
+        tables = estimate_from_noisy(people.names[0], people.values[0], noisy, coupling=coupling)
+    else:
+        tables = estimate_all_tables(
+            people, shrink=not settings.is_published, coupling=coupling, seed=seed
+        )
     tables_in_order = list(tables.values())
     features = None if settings.profiles == "latent" else item_features(ratings)
     profiles = train_profiles(
@@ -164,6 +191,9 @@ def fit(
                 source=replay(seed),
             )
 
+    ease = fit_ease(people.levels, people.n_levels, simulate, seed=seed)
+    if noisy is not None:  # the order is public, unlike the weights
+        ease = replace(ease, popularity_rank=rank_by_noisy_likes(noisy))
     fitted = Fitted(
         item_ids=ratings.item_ids,
         titles=headers.titles_of(ratings),
@@ -172,13 +202,17 @@ def fit(
         people=hashes,
         tables=tables,
         profiles=profiles,
-        ease=fit_ease(people.levels, people.n_levels, simulate, seed=seed),
+        ease=ease,
         n_rated_enough=count_rated_enough(people.levels, settings),
         assumed_public=list_assumed_public(settings, ratings),
         disclosures=disclosures,
     )
     if rule.selection:
         refuse_few_showable(fitted, people)
+        if noisy is not None:
+            refuse_uneven_noisy_letters(noisy, settings)
+        elif not settings.is_published:
+            refuse_uneven_letters(people, tables, seed)
     return fitted
 
 
@@ -220,6 +254,70 @@ def refuse_few_showable(fitted: Fitted, people: ConsentingPeople) -> None:
         "values into a few, and cut numbers at edges such as edges={'age': (25, 45)} "
         f"(--edges age=25,45). {describe_rarest_value(people)}"
     )
+
+
+def refuse_uneven_letters(
+    people: ConsentingPeople, tables: Mapping[str, Tables], seed: int = 0
+) -> None:
+    """Raise ConfigError if the number of items in a letter would tell the value of an attribute.
+
+    That is if nobody has one of the values, or if letters of people with one value show more items
+    than those with another one, by more than LARGEST_RATIO: in the mean over the training people,
+    or in a simulated world where people with all values rate alike.
+
+    Args:
+        people: The training people.
+        tables: The tables of each attribute, estimated from exact sums over them.
+        seed: Seed of the simulation.
+    """
+    for position, (name, shown) in enumerate(expected_items_shown(people, tables).items()):
+        if np.isnan(shown).any():
+            value = people.values[position][int(np.isnan(shown).argmax())]
+            raise ConfigError(
+                f"No training person has the value {value!r} of {name}, so letters of people who "
+                f"have it would show more items than others, which tells their {name}. Name only "
+                "values that occur, and edges with people on both sides."
+            )
+        simulated = simulate_exact_ratio(people, position, seed=seed)
+        ratio = max(simulated, largest_ratio(shown))
+        if ratio > LARGEST_RATIO:
+            raise ConfigError(
+                f"The number of items in a letter would tell {name}: for one value it would be "
+                f"{_write_ratio(ratio)} times as large as for another, and should be equal. Counts "
+                "are rounded to multiples of five, which misjudges what few people rate. Merge "
+                "values, or leave out people with a rare one (values=, --values). "
+                f"{describe_rarest_value(people)}"
+            )
+
+
+def refuse_uneven_noisy_letters(noisy: Statistics, settings: Settings) -> None:
+    """Raise ConfigError if the noise of a private release would make letters tell the value.
+
+    Args:
+        noisy: The release. Nothing else of the training people is used, so that the refusal reveals
+            no more than the release.
+        settings: The settings of the fit.
+    """
+    ratio = simulate_noisy_ratio(
+        noisy,
+        epsilon=settings.disclosure_epsilon,
+        contributions=settings.contributions,
+        seed=settings.random_state,
+    )
+    if ratio > LARGEST_RATIO:
+        raise ConfigError(
+            f"The number of items in a letter would tell {settings.attributes[0]}: if everybody "
+            "rated alike, the noise of this disclosure alone would make it "
+            f"{_write_ratio(ratio)} times as large for one value as for another. Fit with more "
+            "people who have the rarest value, merge values, leave out people with a rare one "
+            "(values=, --values), or take a larger disclosure_epsilon or fewer contributions. This "
+            "attempt counts as a disclosure."
+        )
+
+
+def _write_ratio(ratio: float) -> str:
+    """Write a ratio above LARGEST_RATIO with two decimals."""
+    return f"{ratio:.2f}" if ratio < 100 else "more than 100"
 
 
 def describe_rarest_value(people: ConsentingPeople) -> str:

@@ -24,10 +24,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, LARGEST_COLUMN, LIKED
+from tacit.designs.standard_scheme.messages import (
+    CONTINUOUS_LEVELS,
+    LARGEST_COLUMN,
+    LIKED,
+    weights_of_levels,
+)
 from tacit.designs.standard_scheme.server import WEIGHT_UNIT, Ease, weigh_levels
 from tacit.designs.standard_scheme.training.estimates import ROUNDED_TO, round_counts
-from tacit.designs.standard_scheme.training.people import Floats, Ints, select_entries
+from tacit.designs.standard_scheme.training.people import (
+    Floats,
+    Ints,
+    Statistics,
+    select_entries,
+)
 from tacit.designs.standard_scheme.training.tables import FEWEST
 from tacit.engine.ridge import gram, item_weights
 
@@ -131,6 +141,23 @@ def rank_by_likes(weights: sparse.csr_array) -> Ints:
     """Return (items,) the rank of each item by likes, 0 for the most liked."""
     ranks = np.empty(weights.shape[1], dtype=np.int64)
     ranks[_order_by_likes(weights)] = np.arange(weights.shape[1])
+    return ranks
+
+
+def rank_by_noisy_likes(noisy: Statistics) -> Ints:
+    """Return (items,) the rank of each item by the likes in a private release, 0 for the most.
+
+    This is post-processing of the release, unlike `rank_by_likes`.
+
+    Args:
+        noisy: Released sums with a histogram.
+    """
+    assert noisy.histogram is not None  # a private release needs whole stars
+    histogram = noisy.histogram.sum(axis=(0, 1))
+    is_like = np.array(weights_of_levels(histogram.shape[-1])) == LIKED
+    order = np.lexsort((-histogram.sum(axis=-1), -histogram[:, is_like].sum(axis=-1)))
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
     return ranks
 
 

@@ -6,8 +6,9 @@ Guarantee   none for the exact statistics; `add_noise` releases a whole set of t
             epsilon-differential privacy for one consenting person (add or remove).
 
 If few people changed between two models, the difference of the models shows what these people like.
-So a model stores a keyed hash of each consenting person and all their ratings. The next fit is
-refused if some people changed, but fewer than FEWEST_CHANGED. The hash leaves attributes out: a
+So a model stores a keyed hash of each consenting person and all their ratings, and those of the
+models that it replaced, one after the other. The next fit is refused if some people changed since
+any of these models, but fewer than FEWEST_CHANGED. The hash leaves attributes out: a
 person who has another value of the attribute and the same ratings counts as unchanged, and the
 difference of the models can show what this person likes. The key is in the file beside the hashes.
 So anyone who has the file can test whether a guess of all ratings of a person is right, and the
@@ -31,7 +32,11 @@ from scipy import sparse
 
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS
-from tacit.designs.standard_scheme.training.attributes import Edges, attribute_values
+from tacit.designs.standard_scheme.training.attributes import (
+    Edges,
+    attribute_texts,
+    attribute_values,
+)
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.laplace import discrete_laplace
 from tacit.randomness import Source, integers_below
@@ -76,6 +81,8 @@ def find_consenting_people(
     names: Sequence[str],
     public_values: Mapping[str, Sequence[str]] | None = None,
     public_edges: Mapping[str, Edges] | None = None,
+    *,
+    leave_out_unreadable: bool = False,
 ) -> tuple[ConsentingPeople, Ints]:
     """Find the people of whom every named attribute is known.
 
@@ -86,6 +93,9 @@ def find_consenting_people(
             The values of other attributes are those that occur. None: no attribute has any.
         public_edges: Public edges at which numeric attributes are cut into bins, by name. Other
             attributes with many numbers are cut at `attributes.DEFAULT_EDGES`.
+        leave_out_unreadable: Whether people are left out whose value of an attribute with edges is
+            no number; False: that is an error. A private fit leaves them out, because an error
+            would let one person decide whether the others are read.
 
     Returns:
         The people, and their numbers in `ratings`, shape (people,).
@@ -101,10 +111,12 @@ def find_consenting_people(
     columns: list[list[str | None]] = []
     for name in names:
         if name in listed:
-            column = [None if value is None else str(value) for value in ratings.attribute(name)]
+            column = attribute_texts(ratings, name)
             column = [value if value in listed[name] else None for value in column]
         else:
-            column, bins = attribute_values(ratings, name, edges.get(name))
+            column, bins = attribute_values(
+                ratings, name, edges.get(name), leave_out_unreadable=leave_out_unreadable
+            )
             if bins is not None:
                 # Bins between default edges count only if they hold a person.
                 occupied = tuple(label for label in bins if label in column)
@@ -232,8 +244,7 @@ def add_noise(statistics: Statistics, *, epsilon: float, contributions: int) -> 
     All histograms and numbers of people are one release. A person is in one part and changes at
     most `contributions` cells of the histogram by one each, and one number of people by one. So the
     L1 sensitivity is contributions + 1, and every number gets discrete Laplace noise of scale
-    (contributions + 1) / epsilon. All else is post-processing: cells below 0 become 0, numbers of
-    people below 1 become 1, and the counts and sums are computed from the noisy histogram.
+    (contributions + 1) / epsilon. All else is post-processing, by `clip_noisy_sums`.
 
     Args:
         statistics: Exact sums of ratings that `limit_contributions` cut to `contributions`, with a
@@ -251,11 +262,32 @@ def add_noise(statistics: Statistics, *, epsilon: float, contributions: int) -> 
     # Rounded up to the next float, so that the noise is never smaller than it has to be.
     scale = math.nextafter((contributions + 1) / epsilon, math.inf)
     exact = np.concatenate([statistics.people.ravel(), statistics.histogram.ravel()])
-    noisy = np.maximum(discrete_laplace(np.round(exact).astype(np.int64), scale), 0).astype(float)
-    people = np.maximum(noisy[: statistics.people.size].reshape(statistics.people.shape), 1.0)
-    histogram: Floats = noisy[statistics.people.size :].reshape(statistics.histogram.shape)
-    sums = histogram @ np.arange(histogram.shape[-1], dtype=float)
-    return Statistics(people, counts=histogram.sum(axis=-1), sums=sums, histogram=histogram)
+    noisy = discrete_laplace(np.round(exact).astype(np.int64), scale).astype(float)
+    people = noisy[: statistics.people.size].reshape(statistics.people.shape)
+    histogram = noisy[statistics.people.size :].reshape(statistics.histogram.shape)
+    return clip_noisy_sums(people, histogram)
+
+
+def clip_noisy_sums(people: Floats, histogram: Floats) -> Statistics:
+    """Make possible statistics of noisy numbers: no count is below 0, no mean is off the scale.
+
+    Counts and sums of levels are clipped after they are summed over the levels. If every cell of
+    the histogram were clipped, each would be too large in the mean, and the counts of a rare value,
+    most of whose cells are near 0, by far the most in proportion.
+
+    Args:
+        people: (parts, values) numbers of people with noise; those below 1 become 1.
+        histogram: (parts, values, items, levels) numbers of ratings with noise. Its cells below 0
+            become 0, and those of each part, value and item are scaled to the count.
+    """
+    levels = np.arange(histogram.shape[-1], dtype=float)
+    counts = np.maximum(histogram.sum(axis=-1), 0.0)
+    sums = np.clip(histogram @ levels, 0.0, levels[-1] * counts)
+    clipped = np.maximum(histogram, 0.0)
+    in_cells = clipped.sum(axis=-1)
+    factor = np.divide(counts, in_cells, out=np.zeros_like(counts), where=in_cells > 0)
+    clipped *= factor[..., None]
+    return Statistics(np.maximum(people, 1.0), counts=counts, sums=sums, histogram=clipped)
 
 
 def entry_people(matrix: sparse.csr_array) -> Ints:
@@ -296,37 +328,55 @@ class PeopleHashes:
     """Random key, drawn at the first fit and kept by the fits that replace it."""
     hashes: Hashes
     """(people,) one hash of each person and their ratings, ascending."""
+    changes: tuple[Hashes, ...] = ()
+    """For each replacement, the newest first: the hashes, ascending, that only one of the two
+    models had."""
+
+    def list_all(self) -> list[Hashes]:
+        """List the hashes of this model and of each model before it, the newest first."""
+        models = [self.hashes]
+        for changed in self.changes:
+            models.append(np.setxor1d(models[-1], changed, assume_unique=True))
+        return models
 
 
 def hash_people(
     ratings: Ratings, numbers: NDArray[np.int64], earlier: PeopleHashes | None
 ) -> PeopleHashes:
-    """Hash the people with these numbers, and compare them with those of the replaced model.
+    """Hash the people with these numbers, and compare them with those of the replaced models.
 
-    A person changed who came, left or has other ratings; attributes are not compared.
+    A person changed who came, left or has other ratings; attributes are not compared. Ids are
+    hashed as texts, because one id that is a text makes texts of all ids of a file.
 
     Args:
         ratings: Ratings of everybody.
         numbers: (people,) numbers of the consenting people in `ratings`.
-        earlier: Hashes of the model that is replaced; None: there is none, so nothing is compared.
+        earlier: Hashes of the model that is replaced, and of those before it; None: there is none,
+            so nothing is compared.
 
     Raises:
-        ConfigError: From 1 to FEWEST_CHANGED - 1 people changed. This is the number of new hashes
-            or the number of gone hashes, whichever is larger.
+        ConfigError: From 1 to FEWEST_CHANGED - 1 people changed since one of these models. This is
+            the number of new hashes or the number of gone hashes, whichever is larger.
     """
-    key = secrets.token_bytes(16) if earlier is None else earlier.key
-    hashes = np.sort(_hash_all_people(key, ratings)[numbers])
-    earlier_hashes = hashes if earlier is None else earlier.hashes
-    n_new = len(np.setdiff1d(hashes, earlier_hashes))
-    n_gone = len(np.setdiff1d(earlier_hashes, hashes))
-    changed = max(n_new, n_gone)
-    if 0 < changed < FEWEST_CHANGED:
-        raise ConfigError(
-            f"Only {changed} of the training people changed since the previous model was fitted, "
-            "and the difference of two models shows what so few people like. Keep that model, or "
-            f"fit again when {FEWEST_CHANGED} changed."
-        )
-    return PeopleHashes(key, hashes)
+    if earlier is None:
+        key = secrets.token_bytes(16)
+        return PeopleHashes(key, np.sort(_hash_all_people(key, ratings)[numbers]))
+    hashes = np.sort(_hash_all_people(earlier.key, ratings)[numbers])
+    for age, earlier_hashes in enumerate(earlier.list_all()):
+        n_new = len(np.setdiff1d(hashes, earlier_hashes))
+        n_gone = len(np.setdiff1d(earlier_hashes, hashes))
+        changed = max(n_new, n_gone)
+        if 0 < changed < FEWEST_CHANGED:
+            model = "the previous model" if age == 0 else "an earlier model"
+            raise ConfigError(
+                f"Only {changed} of the training people changed since {model} was fitted, and the "
+                "difference of two models shows what so few people like. Keep the previous model, "
+                f"or fit again when {FEWEST_CHANGED} changed."
+            )
+    changed_hashes = np.setxor1d(hashes, earlier.hashes)
+    if len(changed_hashes) == 0:  # the same people: a model that tells nothing new
+        return PeopleHashes(earlier.key, hashes, earlier.changes)
+    return PeopleHashes(earlier.key, hashes, (changed_hashes, *earlier.changes))
 
 
 def _hash_all_people(key: bytes, ratings: Ratings) -> Hashes:
@@ -340,7 +390,8 @@ def _hash_all_people(key: bytes, ratings: Ratings) -> Hashes:
     stars = _hash_each(key, b"stars", distinct_stars)[number_of_stars]
     sums = np.zeros(ratings.n_users, dtype=np.uint64)
     np.add.at(sums, ratings.users, items * (stars | np.uint64(1)))
-    return _hash_each(key, b"person", zip(ratings.user_ids.tolist(), sums.tolist(), strict=True))
+    people = zip(ratings.user_ids.tolist(), sums.tolist(), strict=True)
+    return _hash_each(key, b"person", [f"({person}, {total})" for person, total in people])
 
 
 def _hash_each(key: bytes, kind: bytes, values: Any) -> Hashes:
@@ -354,6 +405,7 @@ def _hash_each(key: bytes, kind: bytes, values: Any) -> Hashes:
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     hashes = []
     for value in listed:
-        digest = blake2b(repr(value).encode(), digest_size=8, key=key, person=kind).digest()
+        text = str(value).encode(errors="surrogatepass")
+        digest = blake2b(text, digest_size=8, key=key, person=kind).digest()
         hashes.append(int.from_bytes(digest, "big"))
     return np.array(hashes, dtype=np.uint64)

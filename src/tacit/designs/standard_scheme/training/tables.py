@@ -150,6 +150,17 @@ def estimate_privately(
     Raises:
         ConfigError: There are several attributes, or the scale is continuous.
     """
+    noisy = release_statistics(people, source, epsilon=epsilon, contributions=contributions)
+    return estimate_from_noisy(people.names[0], people.values[0], noisy, coupling=coupling)
+
+
+def release_statistics(
+    people: ConsentingPeople, source: Source, *, epsilon: float, contributions: int
+) -> Statistics:
+    """Release noisy sums over the consenting people, from which private tables are estimated.
+
+    Arguments and errors are those of `estimate_privately`.
+    """
     if len(people.names) != 1:
         raise ConfigError(f"A private disclosure covers one attribute; got {people.names}.")
     limited = limit_contributions(people.levels, contributions, source)
@@ -161,10 +172,25 @@ def estimate_privately(
         n_levels=people.n_levels,
         n_parts=PRIVATE_PARTS,  # a constant, because the shape of the sums is released as well
     )
-    noisy = add_noise(exact, epsilon=epsilon, contributions=contributions)
+    return add_noise(exact, epsilon=epsilon, contributions=contributions)
+
+
+def estimate_from_noisy(
+    name: str, values: tuple[str, ...], noisy: Statistics, *, coupling: bool = False
+) -> dict[str, Tables]:
+    """Estimate the tables of one attribute from released statistics: post-processing.
+
+    Args:
+        name: Name of the attribute.
+        values: Values of the attribute.
+        noisy: What `release_statistics` released.
+        coupling: Whether a coupling is estimated as well.
+
+    Returns:
+        The tables by the name of the attribute.
+    """
     raters = noisy.counts.sum(axis=(0, 1))
-    tables = estimate_tables(people.values[0], noisy, raters, coupling=coupling)
-    return shrink_to_bounds({people.names[0]: tables})
+    return shrink_to_bounds({name: estimate_tables(values, noisy, raters, coupling=coupling)})
 
 
 def _subtract_other_attributes(
@@ -222,9 +248,6 @@ def estimate_tables(
         coupling: Whether a coupling is estimated as well.
     """
     common = raters >= FEWEST if shrink else np.ones(len(raters), dtype=bool)
-    rating_chances = estimates.estimate_rating_chances(statistics, shrink=shrink)
-    # Equation (7), for the value of each row.
-    ratios = np.stack([keep_probability(own, rating_chances) for own in rating_chances])
     counts = statistics.counts.sum(axis=0)
     sums = statistics.sums.sum(axis=0)
     fewest = FEWEST if shrink else 1
@@ -238,11 +261,24 @@ def estimate_tables(
     return Tables(
         values=values,
         offsets=_to_micro(offsets),
-        keep=_cap_chances(ratios, common) if shrink else _to_micro(ratios),
+        keep=estimate_chances_to_show(statistics, raters, shrink=shrink),
         means=_to_micro(estimates.mean_or_default(sums, counts, item_means, fewest)),
         coupling=None if chances is None else _cumulate(chances),
         item_means=_to_micro(item_means),
     )
+
+
+def estimate_chances_to_show(
+    statistics: Statistics, raters: Floats, *, shrink: bool = True
+) -> Ints:
+    """Estimate (values, items) the chance that a rated item is shown, in parts per million.
+
+    Arguments are those of `estimate_tables`.
+    """
+    rating_chances = estimates.estimate_rating_chances(statistics, shrink=shrink)
+    # Equation (7), for the value of each row.
+    ratios = np.stack([keep_probability(own, rating_chances) for own in rating_chances])
+    return _cap_chances(ratios, raters >= FEWEST) if shrink else _to_micro(ratios)
 
 
 def shrink_to_bounds(tables: dict[str, Tables]) -> dict[str, Tables]:
