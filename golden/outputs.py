@@ -26,6 +26,7 @@ LEDGER = ("budgets.db", "budgets.db.head")
 DOMAINS = "--domain-column kind --source source --target target"
 METHODS = "--method popularity --method item-average"
 PEOPLE = "{folder}/made.csv --users {folder}/made-users.csv"
+CROWD = "{folder}/crowd.csv --users {folder}/crowd-users.csv"
 SCHEME = "--service-sees-items no --no-measure --workers 1"
 PURE = ("bit-release", "kary-response", "laplace", "selection")
 APPROXIMATE = ("gaussian", "gram", "sums")
@@ -68,7 +69,8 @@ EXACT = {
 # The answers of these hold secure noise, times or paths: their shape is frozen.
 SHAPES = {
     "standard scheme": [
-        f"fit standard-scheme {PEOPLE} --item-table -o {{folder}}/scheme.tacit {SCHEME}",
+        "data generate {folder}/crowd.csv --seed 1 --users 200 --items 40 --ratings 4000",
+        f"fit standard-scheme {CROWD} --item-table -o {{folder}}/scheme.tacit {SCHEME}",
         "guarantee {folder}/scheme.tacit",
         "recommend {folder}/scheme.tacit --history {folder}/own.csv --at-device -n 5",
         f"attack standard-scheme {PEOPLE} --folds 3 --attack logistic-svd --workers 1",
