@@ -60,9 +60,9 @@ def test_model_files_name_their_design():
 
 def test_few_people_are_named_before_a_model_is_used():
     """Of the standard scheme by those who train it; of a baseline there is nothing to say."""
-    ratings = generate(users=60, items=20, ratings=600, seed=1)
+    ratings = generate(users=200, items=20, ratings=2000, seed=1)
     scheme = StandardScheme(service_sees_items=False).fit(ratings)
-    assert usefulness(scheme).startswith("60 people train it. About 540 are missing")
+    assert usefulness(scheme).startswith("200 people train it. About 400 are missing")
     private = Private(epsilon=1.0).fit(ratings)
     assert usefulness(private) == private.summary()
     assert usefulness(Popularity().fit(ratings)) is None

@@ -21,7 +21,7 @@ from tacit.evaluation.entries import baselines
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compare")
-    made = generate(users=90, items=40, ratings=1500, seed=1)
+    made = generate(users=300, items=40, ratings=5000, seed=1)
     path, users = folder / "r.csv", folder / "users.csv"
     rows = zip(made.user_ids[made.users], made.item_ids[made.items], made.values, strict=True)
     path.write_text("user,item,rating\n" + "".join(f"{u},{i},{v:g}\n" for u, i, v in rows))
@@ -171,7 +171,7 @@ def test_one_split_has_no_interval(files, capsys):
 
 def test_kept_pieces_are_those_of_the_same_domains(tmp_path):
     """A piece of one domain is none of two, nor one of other item metadata."""
-    made = generate(users=90, items=40, ratings=1500, seed=1)
+    made = generate(users=300, items=40, ratings=5000, seed=1)
 
     def found(halves, **domains):
         known = {"domain": dict(zip(made.item_ids.tolist(), halves, strict=True))}

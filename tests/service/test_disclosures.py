@@ -433,7 +433,7 @@ def test_the_item_table_is_not_published_unasked(demo, folder, shops):
 
 
 def small() -> object:
-    return generate(users=60, items=30, ratings=1300, seed=1)
+    return generate(users=200, items=30, ratings=4300, seed=1)
 
 
 def test_an_item_table_without_consent(tmp_path):

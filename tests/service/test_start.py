@@ -44,9 +44,10 @@ def test_a_run_anew(begun):
 
 
 def test_a_run_that_cannot_be_gone_on_from(begun, monkeypatch):
-    """Gates that were drawn for another division of epsilon are told at the start as well."""
-    parameters = "tacit.designs.prec.curator.Curator._gate_parameters"
-    monkeypatch.setattr(parameters, lambda _: (1, 2, 3.0))
+    """Stored gates that do not keep to the settings are told at the start as well."""
+    curator, settings = "tacit.designs.prec.curator.Curator", "tacit.designs.prec.settings"
+    monkeypatch.setattr(f"{curator}._gate_parameters", lambda _: (1, 2, 3.0))
+    monkeypatch.setattr(f"{settings}.PRecSettings.plan_of_gate", lambda _settings, *_gate: None)
     with pytest.raises(ConfigError, match=r"rounds\.films cannot be continued"):
         open_service(Settings(begun))
 
