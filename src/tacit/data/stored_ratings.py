@@ -31,8 +31,6 @@ class StoredRatings(ABC):
 
     catalogue: Ratings
     """The items, their metadata, the scale and `guesses`, as ratings without people."""
-    digest: bytes | None = None
-    """Digest of the files that the rows are read from, never to be published; None if unknown."""
     advance: Advance = staticmethod(lambda _: None)
     """Called during a pass over the ratings with the share that was done since the last call; the
     shares of a pass add up to 1."""

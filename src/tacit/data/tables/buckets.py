@@ -10,7 +10,6 @@ Memory     holds a chunk of rows of the files, and later one bucket, beside the 
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 import os
@@ -176,7 +175,6 @@ def open_parquet(
         try:
             catalogue = _fill_buckets(folder, files, header_of_role, public, memory, guesses)
             buckets = Buckets(folder, catalogue)
-            buckets.digest = _digest_files(files)
         except OSError as error:
             if error.filename is not None:
                 raise
@@ -216,15 +214,6 @@ def _list_files(folder: Path) -> list[Path]:
                 fix="Move it, or name it .parquet if it is one.",
             )
     return files
-
-
-def _digest_files(files: list[Path]) -> bytes:
-    """Hash all bytes of the files to a digest (SHA-256) that depends on neither names nor order."""
-    digests = []
-    for file in files:
-        with file.open("rb") as stream:
-            digests.append(hashlib.file_digest(stream, "sha256").digest())
-    return hashlib.sha256(b"".join(sorted(digests))).digest()
 
 
 def _fill_buckets(
