@@ -41,15 +41,15 @@ _METRICS_IN_NOTEBOOKS = ("ndcg@10", "recall@10", "rmse", "membership_auc")
 """Metrics of the tables that a notebook shows."""
 _NO_EPSILON = (
     "No epsilon covers this page: its means and its counts of people, items and ratings are exact, "
-    "and each person's ratings change them a little. Show it to nobody who may not learn that."
+    "and each person's ratings change them a little. Show it only to people who may learn that."
 )
 """Last sentences of the first paragraph of the page."""
 _LEAD = (
     "The same people, splits and seeds for every row. Each table has one unit and one adversary: "
     "an epsilon of one table says nothing about an epsilon of another. Small numbers are 95 % "
     "intervals: over people and splits for metrics that each person has, otherwise over splits. "
-    "Membership AUC: 0.5 is guessing; its interval is over the attacked fits. Kinds of groups of "
-    "which one has fewer than 20 test people are left out."
+    "Membership AUC: 0.5 is guessing; its interval is over the attacked fits. If a group has fewer "
+    "than 20 test people, it is left out, with all groups of its kind."
 )
 """First paragraph of the page, after the sentences on the protocol."""
 

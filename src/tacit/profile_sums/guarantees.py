@@ -246,7 +246,7 @@ def _card_with_noise(
             "the platform, which holds everyone's rows",
             REFUSALS_ARE_SEEN,
             "reactions of people to their lists that become rows of a later fit",
-            f"{UNCOUNTED_FITS}, and those of a `previous` model or a ledger",
+            f"{UNCOUNTED_FITS}; and the fits that a `previous` model or a ledger lists",
             "a profile that is changed rather than removed: at most twice the mu of a removal",
             "what other people's rows reveal about a person even without that person's rows",
         ),

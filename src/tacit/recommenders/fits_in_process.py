@@ -28,9 +28,8 @@ from tacit.data.stored_ratings import RatingsSource
 FitT = TypeVar("FitT")
 
 UNCOUNTED_FITS = (
-    "a fit of these people that is not counted here: it is a separate release, and its cost is "
-    "added to this. Counted are fits of one model object, and fits to one ratings object in one "
-    "program"
+    "other fits of these people, whose cost comes on top of what this card states. It counts the "
+    "fits of one model object, and the fits to one ratings object in one program"
 )
 """Line of a card about other fits. Cards of designs with more ways to count say those, too."""
 

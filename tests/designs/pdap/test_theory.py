@@ -203,6 +203,21 @@ def test_lemma_4_of_a_thousand_videos_is_no_number():
         theory.neighbour_regret_as_printed("lemma", 2, 1, 0, 100, 3, 0)
 
 
+def test_lemma_4_with_little_noise_as_the_proof_has_it():
+    """Gamma = 1/2, whose logarithm is below 0: 1/4 ln(1/2) visits for the noise, 0 without it."""
+    found = [theory.neighbour_regret_as_printed("proof", 2, 1, 1, 100, 3, g) for g in (0.5, 0)]
+    assert found[0] - found[1] == pytest.approx(0.25 * math.log(0.5))
+
+
+def test_alpha_2_by_hand():
+    """d = 9, alpha = 2, L = 1: B = 2 * 9 + 4. Theorem 6 with d = 5, so x = 16^(1/8) 2, has
+    (16^2 * 2^2 - 1) (2 * 3 ln 160 / epsilon x + Gamma x^3)."""
+    assert theory.suboptimal_gap(1, 9, 2) == pytest.approx(22)
+    x = 2 * 2**0.5
+    found = theory.geometric_saving_as_printed(replace(CUBE, al=2, d=5))
+    assert found == pytest.approx(1023 * (12 * LOG * x + 8 * x**3), rel=1e-6)
+
+
 def test_lemma_6_by_hand():
     """A = 10, L = 1, d = 4, alpha = 1: B = 8; p = 3, m = 2: 80 in the cube, 16 times it at 2."""
     assert theory.suboptimal_gap(1, 4, 1) == 8
@@ -270,3 +285,6 @@ def test_corollary_2_of_one_vendor_has_no_term_of_neighbours():
     """Also where e^K is beyond floats."""
     alone = replace(CUBE, M=1, K=1000)
     assert math.isfinite(theory.uniform_regret_as_printed(alone))
+    one_video = replace(CUBE, M=1, K=1, Gamma=0)
+    expected = 64 * LOG + 16 * 10 * 5 + 4 * 3.289868 + 2 * LOG
+    assert theory.uniform_regret_as_printed(one_video) == pytest.approx(expected, rel=1e-6)
