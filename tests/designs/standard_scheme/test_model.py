@@ -342,7 +342,7 @@ def test_private_disclosure_is_noisy(ratings):
 def test_the_card_of_a_private_disclosure_names_the_refusal_of_a_refit(ratings):
     """It is decided by the exact number of changed people, so the epsilon does not cover it."""
     consenting = StandardScheme(disclosure_epsilon=100, **SMALL).fit(ratings).guarantees()[1]
-    assert any("1 to 49 changed people are refused" in text for text in consenting.not_covered)
+    assert any("refused if 1 to 49 people changed" in text for text in consenting.not_covered)
 
 
 def test_seed_places_the_start_alone(ratings):

@@ -89,8 +89,8 @@ _NOT_COVERED_CONSENTING: tuple[str, ...] = (
     "attacks measured on these people and printed on a card, from their exact ratings",
 )
 _REFIT_IS_SEEN = (
-    f"whether a new fit replaced the model: from 1 to {FEWEST_CHANGED - 1} changed people are "
-    "refused, which is decided by their exact number, so one person can decide it"
+    f"whether a new fit replaced the model: it is refused if 1 to {FEWEST_CHANGED - 1} people "
+    "changed, which is decided by their exact number, so one person can decide it"
 )
 _AGAINST = "the recommender: it knows the method, all public tables and every release"
 _AGAINST_READERS = "everybody who reads the disclosure"

@@ -284,8 +284,9 @@ def refuse_uneven_letters(
             raise ConfigError(
                 f"The number of items in a letter would tell {name}: for one value it would be "
                 f"{_write_ratio(ratio)} times as large as for another, and should be equal. Counts "
-                "are rounded to multiples of five, which misjudges what few people rate. Merge "
-                "values, or leave out people with a rare one (values=, --values). "
+                "are rounded to multiples of five and have errors of chance, which misjudge what "
+                "few people rate. Merge values, or leave out people with a rare one (values=, "
+                "--values). "
                 f"{describe_rarest_value(people)}"
             )
 
@@ -311,7 +312,8 @@ def refuse_uneven_noisy_letters(noisy: Statistics, settings: Settings) -> None:
             f"{_write_ratio(ratio)} times as large for one value as for another. Fit with more "
             "people who have the rarest value, merge values, leave out people with a rare one "
             "(values=, --values), or take a larger disclosure_epsilon or fewer contributions. This "
-            "attempt counts as a disclosure."
+            "attempt is a release: further fits to these ratings in this program count it, and you "
+            "have to count it in others."
         )
 
 

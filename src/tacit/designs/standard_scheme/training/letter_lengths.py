@@ -7,8 +7,8 @@ Why         An item is shown with the chance CAP * min_c p_c / p_own, where p_c 
             rounded, so that they hardly depend on a single rater, or have noise. For a value that
             few people have, this makes the p_c far too small or too large for all items at once,
             and then the number of items in a letter tells the value, even if everybody rates alike.
-Not found   errors of chance: where 80 people have a value, the estimate of how much such people
-            rate is off by several percent, and these people cannot show it.
+Not found   a difference between the training people with a value and others who have it: where
+            80 people have a value, how much such people rate is known only to several percent.
 """
 
 from __future__ import annotations
