@@ -77,6 +77,22 @@ def test_nothing_is_begun_after_an_error(tmp_path):
     assert len([*tmp_path.iterdir()]) < 100
 
 
+def interrupt_calling_process(context, number):
+    """Return the number; in the calling process, be interrupted after a while."""
+    if os.getpid() != context:
+        return number
+    time.sleep(3)
+    raise KeyboardInterrupt
+
+
+def test_results_of_other_processes_are_kept_when_the_calling_one_is_interrupted(tmp_path):
+    """Ctrl-C reaches the calling process in a task of its own."""
+    kept = tmp_path / "kept.jsonl"
+    with Runner(os.getpid(), workers=2, resume=kept) as runner, pytest.raises(KeyboardInterrupt):
+        runner.run(interrupt_calling_process, [(n,) for n in range(20)], lambda done: None)
+    assert len([line for line in kept.read_text().splitlines() if line]) >= 2
+
+
 def make_folder(context, name):
     """Make a folder; its second making fails."""
     time.sleep(0.01)

@@ -112,12 +112,16 @@ class Runner:
         if results:
             progress(len(results))
         missing = [number for number in range(len(arguments)) if number not in results]
-        for number, result in self._run_missing(function, arguments, missing):
-            results[number] = result
+
+        def keep(number: int, result: T) -> None:
+            """Add a result to the file, if there is one."""
             if self._resume:
                 line = json.dumps({"key": keys[number], "result": result})
                 # The first newline ends a line that was cut off.
                 append_secret(self._resume, f"\n{line}\n")
+
+        for number, result in self._run_missing(function, arguments, missing, keep):
+            results[number] = result
             progress(1)
         return [results[number] for number in range(len(arguments))]
 
@@ -127,12 +131,23 @@ class Runner:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _run_missing(
-        self, function: Callable[..., T], arguments: Sequence[tuple[Any, ...]], numbers: list[int]
+        self,
+        function: Callable[..., T],
+        arguments: Sequence[tuple[Any, ...]],
+        numbers: list[int],
+        keep: Callable[[int, T], None],
     ) -> Iterator[tuple[int, T]]:
         """Run the tasks of these numbers; yield each one's number and result when it ends.
 
         Each other process gets its next task when it has finished one; in between, this process
-        runs tasks, too.
+        runs tasks, too. If it is interrupted in one, results that the others have finished are
+        kept all the same.
+
+        Args:
+            function: As in `run`.
+            arguments: As in `run`.
+            numbers: Positions in `arguments` of the tasks to run.
+            keep: Called with each number and result before they are yielded.
         """
         waiting = deque(numbers)
         finished: SimpleQueue[tuple[int, Future[T]]] = SimpleQueue()  # tasks of other processes
@@ -162,12 +177,18 @@ class Runner:
             for _ in numbers:
                 own_number = _take_first(waiting) if finished.empty() else None
                 if own_number is not None:
-                    yield own_number, self._run_here(function, arguments[own_number])
+                    number, result = own_number, self._run_here(function, arguments[own_number])
                 else:
                     number, future = finished.get()
-                    yield number, future.result()
+                    result = future.result()
+                keep(number, result)
+                yield number, result
         finally:
             waiting.clear()  # after an error nothing more is begun
+            while not finished.empty():
+                number, future = finished.get()
+                if not future.cancelled() and future.exception() is None:
+                    keep(number, future.result())
 
     def _run_here(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         """Run a task in this process, with one thread."""
