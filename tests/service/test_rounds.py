@@ -376,7 +376,7 @@ def test_a_run_that_cannot_go_on_says_what_a_new_one_costs(shop, small, monkeypa
     monkeypatch.setattr(PRecSettings, "rounds_epsilon", larger_bound)
     later = replace(small, settings=PRecSettings(**SETTINGS))
     with pytest.raises(ConfigError, match=r"cannot be continued.*costs epsilon and delta again"):
-        later.check_stored_states(lambda _: state)
+        later.continue_stored(lambda _: state)
 
 
 def test_forgetting_somebody_who_was_never_here(shop, small):
