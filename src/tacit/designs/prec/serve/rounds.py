@@ -228,8 +228,9 @@ class ServedRounds(ServedThing):
             f"in the rounds {self.name}: your votes that were not counted yet, also those in "
             "later rounds of the operator's file; your name on votes that were counted (from the "
             "next round on, these votes change nobody's recommendations any more); your "
-            "recommendations, and your answers to them. It is still stored that you took part: "
-            "who joins twice sees the others' votes twice, which costs them privacy twice"
+            "recommendations, and your answers to them. Your name is still stored if you voted, "
+            "got recommendations or have votes in later rounds of that file: who joins twice sees "
+            "the others' votes twice, which costs them privacy twice"
         )
 
         def forget(source: Source, state: bytes | None) -> bytes | None:
