@@ -363,6 +363,27 @@ def test_forgotten_votes_of_later_given_rounds_are_not_counted() -> None:
     assert len(run.votes()) == 30
 
 
+def test_only_those_who_took_part_or_will_vote_stay_named() -> None:
+    """The name of a forgotten person is kept for votes, votes to come, or recommendations."""
+    skipped_votes = {"skipped": 1}
+    steps = RoundSteps(PRecSettings(**SETTINGS), (((1, 2), skipped_votes), ((3, 4), {"late": 4})))
+    source = secure()
+    _, state = steps.open_next((7, 8), {"voter": 7}, source, steps.begin(source))
+    _, state = steps.recommend("client", source, state)
+    names = ("skipped", "late", "voter", "client", "stranger")
+    for name in names:
+        state = steps.forget_person(name, source, state)
+    assert RoundsState.decode(state).gone == {"late", "voter"}
+    assert [name for name in names if name.encode() in state] == ["late", "voter", "client"]
+
+
+def test_a_receipt_says_whose_name_stays(small):
+    """Not that everyone took part: the receipt is the same for those who did not."""
+    (personal,) = small.personal_states("ann")
+    assert "still stored if you voted, got recommendations or have votes" in personal.description
+    assert "that you took part" not in personal.description
+
+
 def test_a_run_that_cannot_go_on_says_what_a_new_one_costs(shop, small, monkeypatch):
     """Another name has a budget of its own, and the same voters pay again."""
     begun(shop)
@@ -375,8 +396,9 @@ def test_a_run_that_cannot_go_on_says_what_a_new_one_costs(shop, small, monkeypa
     state = shop.service.ledger.state("demo/rounds/films")
     monkeypatch.setattr(PRecSettings, "rounds_epsilon", larger_bound)
     later = replace(small, settings=PRecSettings(**SETTINGS))
-    with pytest.raises(ConfigError, match=r"cannot be continued.*costs epsilon and delta again"):
-        later.check_stored_states(lambda _: state)
+    with pytest.raises(ConfigError, match="cannot be continued") as told:
+        later.continue_stored(lambda _: state)
+    assert str(told.value).count("epsilon and delta again") == 1
 
 
 def test_forgetting_somebody_who_was_never_here(shop, small):

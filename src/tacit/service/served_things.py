@@ -149,6 +149,21 @@ class ServedThing:
             ConfigError: Its section names something that is not served.
         """
 
+    def continue_stored(self, read_state: Callable[[str], bytes | None]) -> Self:
+        """Return the thing as it goes on from its stored states; by default it is unchanged.
+
+        This is called before budgets are opened, so that what another version of tacit began keeps
+        its own cards and budget.
+
+        Args:
+            read_state: Returns the bytes of a state by its name within the tenant; None where
+                nothing is stored.
+
+        Raises:
+            ConfigError: The stored states cannot be continued.
+        """
+        return self
+
     def check_balances(self, balances: Iterable[Balance]) -> None:
         """Check that the budgets of people are those that the thing's guarantee cards state.
 

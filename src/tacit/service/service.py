@@ -57,6 +57,7 @@ class Service:
         patience = settings.answer_within * LEDGER_SHARE_OF_TIME
         ledger = open_ledger(settings.ledger, second=settings.second, patience=patience)
         try:
+            _continue_stored(ledger, deployment)
             _open_budgets(ledger, deployment)
             _check_balances_and_states(ledger, deployment)
         except BaseException:
@@ -89,6 +90,22 @@ class Service:
         self.ledger.close()
 
 
+def _continue_stored(ledger: Ledger, deployment: Deployment) -> None:
+    """Serve each thing as it goes on from its stored states.
+
+    Raises:
+        ConfigError: The stored states of a thing cannot be continued.
+    """
+
+    def read_state(name: str) -> bytes | None:
+        return ledger.state(f"{deployment.tenant}/{name}")
+
+    for address, thing in tuple(deployment.served.items()):
+        continued = thing.continue_stored(read_state)
+        if continued is not thing:
+            deployment.replace(address, continued)
+
+
 def _open_budgets(ledger: Ledger, deployment: Deployment) -> None:
     """Open the budgets of data sets.
 
@@ -101,9 +118,9 @@ def _open_budgets(ledger: Ledger, deployment: Deployment) -> None:
                 ledger.open_budget(holder, cap)
             except CapChanged:
                 raise ConfigError(
-                    f"{TOML}: the budget of {holder.name} was opened with another epsilon "
-                    "or delta than its settings give now, and a budget is for life. Restore "
-                    "them, or rename its section."
+                    f"{TOML}: the budget of {holder.name} was opened with another epsilon or "
+                    "delta than its settings give in this version of tacit, and a budget is for "
+                    "life. Restore the settings or the version, or rename its section."
                 ) from None
 
 

@@ -97,7 +97,8 @@ class Curator(MechanismRun):
         self._is_handed_over = False
         """Whether the run was handed over to a file or to bytes, where alone it can go on."""
         self._is_between_rounds = False
-        """Whether a round is being opened; afterwards, whether opening one was interrupted."""
+        """True from the start of opening a round to its end. If it stays True, an exception was
+        raised in between."""
 
     @property
     def clients(self) -> tuple[Id, ...]:
@@ -425,8 +426,7 @@ class Curator(MechanismRun):
             raise ModelFileError(
                 "its gates divide epsilon in another way than this version does, and by this "
                 "version's bounds they cost more than the settings allow. Continue it with the "
-                "version of tacit that began it. A new run costs the same voters epsilon and delta "
-                "again."
+                "version of tacit that began it."
             )
         return plan
 
@@ -456,7 +456,8 @@ class Curator(MechanismRun):
     def _gate_parameters(self) -> tuple[float, ...] | None:
         """Return peers, slack and epsilon of the gates; None in runs without gates.
 
-        A saved gate can be continued only with the same parameters.
+        They are saved with the run, whose gates keep them even if `settings.plan` has become
+        another one (`_read_plan`).
         """
         plan = self.plan
         return None if plan is None else (plan.peers, plan.slack, plan.gate_epsilon)

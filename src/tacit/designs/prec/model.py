@@ -113,7 +113,9 @@ class PRec(Curator):
             randomness: Source of the further draws.
 
         Raises:
-            ModelFileError: The file is not a run, or it is damaged or incomplete.
+            ModelFileError: The file is not a run, or it is damaged or incomplete. Or by the bounds
+                of this version its gates cost more than its settings allow; a new run in its place
+                would cost the same voters epsilon and delta again.
         """
         return cls._from_content(container.read(path), path, randomness)
 

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tacit.designs.prec import PRec, PRecSettings, cards
+from tacit.designs.prec import Plan, PRec, PRecSettings, cards
 from tacit.designs.prec.serve.steps import (
     NUMBER_BYTES,
     GivenRounds,
@@ -36,7 +36,8 @@ from tacit.designs.prec.serve.steps import (
 from tacit.designs.prec.voters import index_candidates
 from tacit.engine.votes import CLIENTS, make_empty_credits
 from tacit.errors import ConfigError, DataError, ModelFileError
-from tacit.ledger import Cap, Charge, Cost, Holder, KeyReused, Request, canonical
+from tacit.ledger import Balance, Cap, Charge, Cost, Holder, KeyReused, Request, canonical
+from tacit.ledger.amounts import ATTO, MICRO
 from tacit.privacy import Guarantee
 from tacit.randomness import Source, secure
 from tacit.service.idempotency import add_salt, remove_salt, thing_state_name
@@ -139,6 +140,9 @@ class ServedRounds(ServedThing):
     given: GivenRounds = field(default=(), repr=False)
     """Candidates and votes of the rounds in the section's file of votes, in order. If an operator
     opens round k without naming or having announced candidates, the k-th of these is opened."""
+    plan: Plan | None = None
+    """Plan of the gates of a stored run, which another version of tacit may have begun; None for
+    `settings.plan`."""
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
@@ -157,8 +161,32 @@ class ServedRounds(ServedThing):
         return served
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
-        """Yield the holder of the run's own budget, and the budget; the run spends all of it."""
-        yield self._holder, Cap(self._cost.unit, self._cost.amount, self._cost.delta)
+        """Yield the holder of the run's own budget, and the budget; the run spends all of it.
+
+        The budget of a stored run is open already, with the cap that its first version gave it, and
+        is not yielded.
+        """
+        if self.plan is None:
+            yield self._holder, Cap(self._cost.unit, self._cost.amount, self._cost.delta)
+
+    def check_balances(self, balances: Iterable[Balance]) -> None:
+        """Check that the run's budget covers what the cards state.
+
+        Raises:
+            ConfigError: Another version of tacit began the run, and by the bounds of this version
+                it costs more than its budget.
+        """
+        for balance in balances:
+            if balance.holder != self._holder:
+                continue
+            cost, cap = self._cost, balance.cap
+            if cost.amount > cap.amount or cost.delta > cap.delta:
+                raise ConfigError(
+                    f"{TOML}: rounds.{self.name} began with another version of tacit. By the "
+                    f"bounds of this version it costs {_cost_text(cost)}, more than the "
+                    f"{_cost_text(cap)} of its budget. Continue it with the version that began it: "
+                    "a new run under another name would cost its voters epsilon and delta again."
+                )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Return the cards of the run, the last of which is for all clients together.
@@ -180,7 +208,7 @@ class ServedRounds(ServedThing):
         )
         return tuple(
             replace(card, assumptions=(*card.assumptions, assumption))
-            for card in cards(self.settings)
+            for card in cards(self.settings, plan=self.plan)
         )
 
     def describe_releases(self) -> str:
@@ -200,8 +228,9 @@ class ServedRounds(ServedThing):
             f"in the rounds {self.name}: your votes that were not counted yet, also those in "
             "later rounds of the operator's file; your name on votes that were counted (from the "
             "next round on, these votes change nobody's recommendations any more); your "
-            "recommendations, and your answers to them. It is still stored that you took part: "
-            "who joins twice sees the others' votes twice, which costs them privacy twice"
+            "recommendations, and your answers to them. Your name is still stored if you voted, "
+            "got recommendations or have votes in later rounds of that file: who joins twice sees "
+            "the others' votes twice, which costs them privacy twice"
         )
 
         def forget(source: Source, state: bytes | None) -> bytes | None:
@@ -240,18 +269,18 @@ class ServedRounds(ServedThing):
             )
             raise Problem(409, message) from None
 
-    def check_stored_states(self, stored: Callable[[str], bytes | None]) -> None:
-        """Check that the stored run of this name, if there is one, can be continued.
+    def continue_stored(self, read_state: Callable[[str], bytes | None]) -> Self:
+        """Return the served run with the plan of the stored run of this name, if there is one.
 
         Args:
-            stored: Returns the stored state of a name; None if there is none.
+            read_state: Returns the stored state of a name; None if there is none.
 
         Raises:
             ConfigError: It began with other settings, or cannot be continued.
         """
-        state = remove_salt(stored(self.state_name))
+        state = remove_salt(read_state(self.state_name))
         if state is None:
-            return
+            return self
         try:
             stored_run = RoundsState.decode(state)
             changed = stored_run.changed_settings(self.settings)
@@ -269,14 +298,7 @@ class ServedRounds(ServedThing):
                 "name and has a budget of its own, and for voters of this run it costs epsilon and "
                 "delta again."
             ) from None
-        cost = _cost_of_card(run.guarantees()[-1])
-        if cost.amount > self._cost.amount or cost.delta > self._cost.delta:
-            raise ConfigError(
-                f"{TOML}: rounds.{self.name} began with another version of tacit, and its gates "
-                "cost more by this version's bounds than its cards would state. Continue it with "
-                "the version that began it: a new run under another name would cost its voters "
-                "epsilon and delta again."
-            )
+        return replace(self, plan=run.plan)
 
     def describe(self, state: bytes | None) -> dict[str, Any]:
         """Describe the run and its open round as JSON values.
@@ -311,17 +333,25 @@ class ServedRounds(ServedThing):
 
     @cached_property
     def _cost(self) -> Cost:
-        """Cost of all clients' views together."""
-        return _cost_of_card(self.guarantees()[-1])
+        """Cost of all clients' views together.
+
+        Raises:
+            ConfigError: The delta of all clients together reaches 1, so that no card states it.
+        """
+        card = self.guarantees()[-1]
+        if card.lifetime_epsilon is None or card.lifetime_delta is None:
+            raise ConfigError(
+                f"{TOML}: rounds.{self.name} has {self.settings.clients} clients, and by the "
+                "bounds of this version of tacit their delta reaches 1 together, which promises "
+                "nothing. Continue the run with the version that began it, or begin a run of fewer "
+                "clients under another name."
+            )
+        return Cost.approximate(card.lifetime_epsilon, card.lifetime_delta)
 
 
-def _cost_of_card(card_of_all_clients: Guarantee) -> Cost:
-    """Cost of what the card of all clients together states."""
-    assert card_of_all_clients.lifetime_epsilon is not None
-    assert card_of_all_clients.lifetime_delta is not None
-    return Cost.approximate(
-        card_of_all_clients.lifetime_epsilon, card_of_all_clients.lifetime_delta
-    )
+def _cost_text(cost: Cost | Cap) -> str:
+    """Format epsilon and delta of a cost or a cap."""
+    return f"epsilon {cost.amount / MICRO:.12g} and delta {cost.delta / ATTO:.12g}"
 
 
 def _check_served(name: str, settings: PRecSettings) -> None:

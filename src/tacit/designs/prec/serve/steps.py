@@ -56,8 +56,8 @@ class RoundsState:
     voters: frozenset[str] = field(default=frozenset(), repr=False)
     """Names of all who voted in rounds that were opened."""
     gone: frozenset[str] = field(default=frozenset(), repr=False)
-    """Names of people who were forgotten after they had voted, or with votes in the deployment's
-    file of votes. They cannot vote again."""
+    """Names of people who were forgotten after they had voted, or with votes in later rounds of the
+    deployment's file of votes. They cannot vote again."""
 
     @classmethod
     def decode(cls, state: bytes) -> Self:
@@ -298,14 +298,15 @@ class RoundSteps:
         if user in run.clients:
             run.leave(user)
         votes = {name: chosen for name, chosen in stored.votes.items() if name != user}
-        has_voted = user in stored.voters or user in stored.votes
-        has_voted |= any(user in given_votes for _, given_votes in self.given)
+        later_rounds = self.given[stored.number :]
+        has_vote = user in stored.voters or user in stored.votes
+        has_vote |= any(user in given_votes for _, given_votes in later_rounds)
         after = replace(
             stored,
             run=run.to_bytes(),
             votes=votes,
             voters=stored.voters - {user},
-            gone=stored.gone | {user} if has_voted else stored.gone,
+            gone=stored.gone | {user} if has_vote else stored.gone,
         )
         return after.encode()
 
