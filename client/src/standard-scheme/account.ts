@@ -123,6 +123,15 @@ export class Account {
     });
   }
 
+  /**
+   * Say whether the account sends letters as things are now: it sent one before, or may decide the first
+   * one under this disclosure. Nothing is stored.
+   */
+  async sendsLetters(published: Published, values: Values, now: number): Promise<boolean> {
+    const state = await this.readState();
+    return state !== undefined && maySend(state, published, values, now);
+  }
+
   /** Return the second from which on the next letter may leave, which may have passed. */
   async nextSendingTime(now: number, disclosure: Disclosure): Promise<number | undefined> {
     const state = await this.readState();
