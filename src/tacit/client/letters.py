@@ -119,6 +119,10 @@ class Letters:
 
         Raises:
             ConfigError: `now` or a time in `entered` is no Unix second.
+            DataError: The file of the account or of the memory is not as this program writes it,
+                or the account's holds another account than before.
+            OutputError: A file of the account or of the memory, or its lock file, cannot be read or
+                written.
             PrivacyError: The account was forgotten, or is used for another disclosure.
             ServiceError: A public file cannot be fetched, or the letter was not answered.
         """
@@ -267,8 +271,9 @@ class Letters:
 
         The memory is emptied first. It keeps only the ids of items that are rated now, or about
         which the device decided before, so that a new account with this memory does not decide
-        about them again. Afterwards the account can send nothing but this request, which may be
-        repeated, also by a new `Client`.
+        about them again; the log and the aliases of items that it followed; and the list of
+        values that it saw first, so that it decides nothing under another list. Afterwards the
+        account can send nothing but this request, which may be repeated, also by a new `Client`.
 
         Args:
             user: The name of the user that the key belongs to.
@@ -280,6 +285,10 @@ class Letters:
 
         Raises:
             ConfigError: `now` is no Unix second.
+            DataError: The file of the account or of the memory is not as this program writes it,
+                or the account's holds another account than before.
+            OutputError: A file of the account or of the memory, or its lock file, cannot be read or
+                written.
             ServiceError: The service was not reached, or refused.
         """
         now = int(time.time()) if now is None else require_second("now", now)
