@@ -461,6 +461,21 @@ test("where the question for the latest letter fails, the list of values is stor
   }
 });
 
+test("blanks around a value do not count, and what is no text is refused", async () => {
+  const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE });
+  const history = all([1, 2, 3, 4]);
+  const letters: unknown[] = [];
+  for (const gender of ["F", " F\n"]) {
+    const person = await new Person({ gender }, SECRET).begin();
+    letters.push((await person.speak(disclosure, history, BEGIN + 1800))?.encode());
+    letters.push((await person.account.readState())?.binding);
+  }
+  expect(letters.slice(2)).toEqual(letters.slice(0, 2));
+  const odd = await new Person({ gender: 1 as unknown as string }).begin();
+  expect(await odd.speak(disclosure, history, BEGIN + 1800)).toBeUndefined();
+  expect(odd.notice).toMatch(/has to be one of: F, M/);
+});
+
 test("nothing is decided after the first day, once an item is shown", async () => {
   const person = await new Person().begin();
   const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE });

@@ -531,6 +531,19 @@ def test_a_number_counts_as_its_bin(service, client, own):
     assert predicted == device.predict("gender", {"gender": labels[1]})
 
 
+@pytest.mark.parametrize("own", [1.0, " 1 ", np.float32(1)], ids=repr)
+def test_a_value_is_read_as_in_training(service, client, own):
+    """Blanks around a value do not count, and 1.0 is "1"."""
+    follow(service, listing("1", "2"))
+    service.answers[LETTERS] = scores
+    device = client()
+    for now in (NOW, NOW + HALF_HOUR):
+        spoken = device.send_letter("gender", {"gender": own}, STARS, now)
+    shown = Device(listing("1", "2"), {"gender": "1"}, State(created=NOW), SECRET)
+    assert letters(service) == [shown.release(STARS, 0)]
+    assert spoken.notice == ""
+
+
 def test_another_disclosure(service, client):
     """An account answers one disclosure; a second one is refused, and nothing is fetched."""
     device = spoken_once(client)

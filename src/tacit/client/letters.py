@@ -20,7 +20,7 @@ from tacit.client.memories import Memory, MemoryContent
 from tacit.client.transport import ServiceError, Transport, decode_message, quote_name
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import epochs
-from tacit.designs.standard_scheme.bins import bin_of
+from tacit.designs.standard_scheme.bins import listed_value
 from tacit.designs.standard_scheme.device import Device, finite_stars, follow_aliases
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import (
@@ -60,12 +60,13 @@ def check_length(n: int) -> None:
 def find_listed_values(disclosure: Disclosure, values: Mapping[str, Any]) -> dict[str, str]:
     """Write a person's values as the disclosure lists them: a number becomes the bin it is in.
 
-    A value that is neither listed nor in a bin stays as it is.
+    Blanks around a value do not count, and 1.0 is "1", as in training. A value that is neither
+    listed nor in a bin is left as its text.
     """
     found = {}
     for table in disclosure.attributes:
         if table.name in values:
-            found[table.name] = bin_of(str(values[table.name]), table.values)
+            found[table.name] = listed_value(values[table.name], table.values)
     return found
 
 
