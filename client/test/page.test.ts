@@ -106,9 +106,28 @@ test("before the first letter, an unlisted value names the visitor to nobody", a
       return Promise.resolve(new Response("{}", { status: 503 }));
     });
     const offer = { name: "g", disclosure, titles: String, words: { one: "item", many: "items" } };
-    const sending = sendDueLetter(offer, identity).catch(() => undefined);
-    expect(await sending).toBeUndefined();
+    const { notice } = await sendDueLetter(offer, identity).catch(() => ({}));
+    if (isNamed) expect(notice).toBeUndefined();
+    else expect(notice).toMatch(/^Nothing new is decided or sent: attribute 'gender' has to be/);
     expect(paths.some((path) => path.startsWith("/api/visitors"))).toBe(isNamed);
     expect(storage.readContacted()).toHaveLength(isNamed ? 1 : 0);
   }
+});
+
+test("no time is announced for a letter that does not leave as things are now", async () => {
+  const { openAccount, planSending } = await page("account");
+  const { calendarEpoch } = standardScheme;
+  const planFor = async (list: readonly [string, string], value: string) => {
+    const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE, values: list });
+    const log = [[calendarEpoch(NOW, disclosure.epochLength), await disclosure.digest()]];
+    const identity = newIdentity();
+    const state = new State({ created: NOW - DAY / 2, values: [["gender", ["F", "M"]]] });
+    await openAccount(identity).start(state);
+    const plan = await planSending({ name: "g", disclosure, log }, identity, { gender: value });
+    expect((await openAccount(identity).readState()).log).toEqual([]);
+    return plan;
+  };
+  expect(await planFor(["F", "M"], "F")).toMatchObject({ willLeave: true });
+  expect(await planFor(["F", "M"], "X")).toMatchObject({ willLeave: false });
+  expect(await planFor(["F", "Z"], "F")).toMatchObject({ willLeave: false });
 });

@@ -431,6 +431,51 @@ test("before the first letter, an unlisted value sends no letter and asks the se
   }
 });
 
+test("where the question for the latest letter fails, the list of values is stored", async () => {
+  for (const changed of [
+    ["F", "Z"],
+    ["M", "Z"],
+  ] as const) {
+    const person = await new Person().begin();
+    let asked = 0;
+    const fail = () => {
+      asked += 1;
+      return Promise.reject(new Error("503"));
+    };
+    const log: [number, string][] = [];
+    const publish = async (values: readonly [string, string], now: number) => {
+      const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE, values });
+      log.push([standardScheme.calendarEpoch(now, WEEK), await disclosure.digest()]);
+      return { disclosure, log: [...log] };
+    };
+    const now = BEGIN + 1800;
+    const first = person.account.checkLatest(await publish(["F", "M"], now), FEMALE, now, fail);
+    await expect(first).rejects.toThrow("503");
+    const later = now + 2 * WEEK;
+    const published = await publish(changed, later);
+    await person.account.checkLatest(published, FEMALE, later, fail);
+    const rated = { history: all([1, 2]), entered: new Map() };
+    const { letter, notice } = await person.account.makeLetter(published, FEMALE, rated, later);
+    expect([asked, letter]).toEqual([1, null]);
+    expect(notice).toMatch(/^Nothing new is decided or sent: /);
+  }
+});
+
+test("blanks around a value do not count, and what is no text is refused", async () => {
+  const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE });
+  const history = all([1, 2, 3, 4]);
+  const letters: unknown[] = [];
+  for (const gender of ["F", " F\n"]) {
+    const person = await new Person({ gender }, SECRET).begin();
+    letters.push((await person.speak(disclosure, history, BEGIN + 1800))?.encode());
+    letters.push((await person.account.readState())?.binding);
+  }
+  expect(letters.slice(2)).toEqual(letters.slice(0, 2));
+  const odd = await new Person({ gender: 1 as unknown as string }).begin();
+  expect(await odd.speak(disclosure, history, BEGIN + 1800)).toBeUndefined();
+  expect(odd.notice).toMatch(/has to be one of: F, M/);
+});
+
 test("nothing is decided after the first day, once an item is shown", async () => {
   const person = await new Person().begin();
   const disclosure = disclosureOf({ chance: () => LARGEST_CHANCE });

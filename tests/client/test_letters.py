@@ -484,6 +484,25 @@ def test_lists_of_values_do_not_tell_a_value(service, client, tmp_path, value):
         assert all("decided or sent" in notice for notice in notices[1:])
 
 
+@pytest.mark.parametrize("changed", [("F", "Z"), ("M", "Z")], ids=["with F", "without F"])
+def test_the_list_of_values_is_stored_before_the_first_request_with_the_key(
+    service, client, tmp_path, changed
+):
+    """Where this request fails, and the list changes, no other request has the key."""
+    account, memory = FileAccount(tmp_path / "account", NOW), FileMemory(tmp_path / "memory")
+    week = epoch_start(calendar_epoch(NOW + DAY, WEEK) + 1, WEEK) + 2 * DAY
+    service.answers[f"{TABLES}/latest"] = b"[]"
+    follow(service, listing("F", "M"))
+    with pytest.raises(ServiceError, match="latest epoch is not"):
+        client(memory, account).send_letter("gender", OWN, STARS, NOW + HALF_HOUR)
+    follow(service, listing("F", "M"), listing(*changed))
+    for now in (week, week + WEEK):
+        spoken = client(memory, account).send_letter("gender", OWN, STARS, now)
+        assert "decided or sent" in spoken.notice
+    keyed = [path for _, path, _, headers in service.asked if "Authorization" in headers]
+    assert keyed == [f"{TABLES}/latest"]
+
+
 def test_a_letter_of_an_unlisted_value_is_not_tried_every_ten_minutes(service, client):
     """Public files are fetched as often as by a device that sends letters."""
     counts = []
@@ -510,6 +529,19 @@ def test_a_number_counts_as_its_bin(service, client, own):
     assert spoken.notice == ""
     predicted = device.predict("gender", {"gender": own})
     assert predicted == device.predict("gender", {"gender": labels[1]})
+
+
+@pytest.mark.parametrize("own", [1.0, " 1 ", np.float32(1)], ids=repr)
+def test_a_value_is_read_as_in_training(service, client, own):
+    """Blanks around a value do not count, and 1.0 is "1"."""
+    follow(service, listing("1", "2"))
+    service.answers[LETTERS] = scores
+    device = client()
+    for now in (NOW, NOW + HALF_HOUR):
+        spoken = device.send_letter("gender", {"gender": own}, STARS, now)
+    shown = Device(listing("1", "2"), {"gender": "1"}, State(created=NOW), SECRET)
+    assert letters(service) == [shown.release(STARS, 0)]
+    assert spoken.notice == ""
 
 
 def test_another_disclosure(service, client):

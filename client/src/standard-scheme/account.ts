@@ -111,12 +111,25 @@ export class Account {
       if (state === undefined || state.closed) return;
       const calendar = calendarOf(state, published.disclosure);
       if ((await dueEpoch(state.lastEpoch, now, calendar, this.secret)) === undefined) return;
-      if (!(await maySend(state, published, values, now))) return;
+      const isAllowed = await maySend(state, published, values, now);
+      // The list of values is stored before the first request with the key, which may fail. Otherwise a
+      // service that lists other values at the next attempt could read the owner's value from the attempts.
+      await this.storeState(state);
+      if (!isAllowed) return;
       if ((await askLatest()) <= state.lastEpoch) return;
       state.closed = true;
       state.letter = null;
       await this.storeState(state);
     });
+  }
+
+  /**
+   * Say whether the account sends letters as things are now: it sent one before, or may decide the first
+   * one under this disclosure. Nothing is stored.
+   */
+  async sendsLetters(published: Published, values: Values, now: number): Promise<boolean> {
+    const state = await this.readState();
+    return state !== undefined && maySend(state, published, values, now);
   }
 
   /** Return the second from which on the next letter may leave, which may have passed. */

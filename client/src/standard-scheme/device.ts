@@ -314,7 +314,7 @@ export async function findOwnRows(
 /** Find the row of the person's value in an attribute's tables; Refusal for an unknown value. */
 function findOwnRow(table: AttributeTable, values: Values): number {
   const row = Object.hasOwn(values, table.name)
-    ? table.values.indexOf(values[table.name] as string)
+    ? table.values.indexOf(listedValue(table, values))
     : -1;
   if (row < 0) {
     throw new Refusal(`attribute '${table.name}' has to be one of: ${table.values.join(", ")}`);
@@ -322,11 +322,18 @@ function findOwnRow(table: AttributeTable, values: Values): number {
   return row;
 }
 
+/** Return the person's value as the disclosure lists it: blanks around it do not count. */
+function listedValue(table: AttributeTable, values: Values): string {
+  const value = values[table.name] as string;
+  const isText = typeof value === "string"; // a program in JavaScript may give anything
+  return !isText || table.values.includes(value) ? value : value.trim();
+}
+
 /** Digest the rule, the scale, the epochs and the person's values; it never leaves the device. */
 async function bindingDigest(disclosure: Disclosure, values: Values): Promise<string> {
   const fields = sortedFields({
     epoch_length: disclosure.epochLength,
-    owner: disclosure.attributes.map(({ name }) => [name, values[name] as string]),
+    owner: disclosure.attributes.map((table) => [table.name, listedValue(table, values)]),
     rule: ruleToWire(disclosure.rule),
     scale: scaleToWire(disclosure),
   });

@@ -65,7 +65,8 @@ export function lostState(rated: Iterable<ItemId>, { now, length, lastLetterEpoc
 
 /**
  * Make the state of a new account, with a new secret, after "forget me". Every item that the old
- * account may have decided stays frozen; no star is kept.
+ * account may have decided stays frozen; no star is kept. The list of values is kept: under another
+ * one, the new account decides nothing. A caller that does not store this state keeps no such list.
  */
 export function forgottenState(state: State, rated: Iterable<ItemId>, now: number): State {
   const { frozen, records, arrivals, log, aliases, values } = state;

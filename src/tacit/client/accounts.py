@@ -119,7 +119,8 @@ class FileAccount(Account):
 
         Raises:
             DataError: The file holds no account, or another one. It is not replaced.
-            OutputError: The file cannot be read or written.
+            OutputError: The file cannot be read or written, or there is no lock file and none can
+                be made.
         """
         with lock_file(self._path):
             stored_epoch = self._stored_epoch()

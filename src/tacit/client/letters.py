@@ -20,7 +20,7 @@ from tacit.client.memories import Memory, MemoryContent
 from tacit.client.transport import ServiceError, Transport, decode_message, quote_name
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import epochs
-from tacit.designs.standard_scheme.bins import bin_of
+from tacit.designs.standard_scheme.bins import listed_value
 from tacit.designs.standard_scheme.device import Device, finite_stars, follow_aliases
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import (
@@ -60,12 +60,13 @@ def check_length(n: int) -> None:
 def find_listed_values(disclosure: Disclosure, values: Mapping[str, Any]) -> dict[str, str]:
     """Write a person's values as the disclosure lists them: a number becomes the bin it is in.
 
-    A value that is neither listed nor in a bin stays as it is.
+    Blanks around a value do not count, and 1.0 is "1", as in training. A value that is neither
+    listed nor in a bin is left as its text.
     """
     found = {}
     for table in disclosure.attributes:
         if table.name in values:
-            found[table.name] = bin_of(str(values[table.name]), table.values)
+            found[table.name] = listed_value(values[table.name], table.values)
     return found
 
 
@@ -119,6 +120,10 @@ class Letters:
 
         Raises:
             ConfigError: `now` or a time in `entered` is no Unix second.
+            DataError: The file of the account or of the memory is not as this program writes it,
+                or the account's holds another account than before.
+            OutputError: A file of the account or of the memory, or its lock file, cannot be read or
+                written.
             PrivacyError: The account was forgotten, or is used for another disclosure.
             ServiceError: A public file cannot be fetched, or the letter was not answered.
         """
@@ -140,20 +145,30 @@ class Letters:
         if digest is not None and digest.lower() != disclosure.digest:
             log = ()  # nothing is decided for a disclosure that is not in its log
             notices.append("The service shows a disclosure that is not the expected one.")
-        with self._memory.transaction() as content:
+        listed_values = find_listed_values(disclosure, values)
+
+        def open_account(content: MemoryContent) -> scheme.Account:
             self._check_account(content)  # another program may have forgotten it by now
-            state = self._open_state(content, history, now, disclosure)
-            content.state = state
-            account = scheme.Account(
-                state,
+            content.state = self._open_state(content, history, now, disclosure)
+            return scheme.Account(
+                content.state,
                 disclosure,
                 log,
-                find_listed_values(disclosure, values),
+                listed_values,
                 self._account.secret,
-                # This transaction stores the state before the letter is sent.
+                # The memory's transaction stores the state before the letter is sent.
                 store_state=lambda _: None,
                 notify_owner=notices.append,
             )
+
+        with self._memory.transaction() as content:
+            # This puts the list of values into the state. It has to be stored before the first
+            # request with the key, also if that request fails: otherwise a service that lists
+            # other values at the next attempt could read the owner's value from the attempts.
+            _may_ask_latest(open_account(content), now)
+        with self._memory.transaction() as content:
+            account = open_account(content)
+            state = account.state
             self._close_outdated_state(name, account, now)
             letter = account.make_due_letter(history, entered, now)
             if letter is None:  # no letter up to this epoch remains to be sent
@@ -257,8 +272,9 @@ class Letters:
 
         The memory is emptied first. It keeps only the ids of items that are rated now, or about
         which the device decided before, so that a new account with this memory does not decide
-        about them again. Afterwards the account can send nothing but this request, which may be
-        repeated, also by a new `Client`.
+        about them again; the log and the aliases of items that it followed; and the list of
+        values that it saw first, so that it decides nothing under another list. Afterwards the
+        account can send nothing but this request, which may be repeated, also by a new `Client`.
 
         Args:
             user: The name of the user that the key belongs to.
@@ -270,6 +286,10 @@ class Letters:
 
         Raises:
             ConfigError: `now` is no Unix second.
+            DataError: The file of the account or of the memory is not as this program writes it,
+                or the account's holds another account than before.
+            OutputError: A file of the account or of the memory, or its lock file, cannot be read or
+                written.
             ServiceError: The service was not reached, or refused.
         """
         now = int(time.time()) if now is None else require_second("now", now)
@@ -377,12 +397,9 @@ class Letters:
             account: The account on the device.
             now: Unix seconds.
         """
-        state = account.state
-        epoch_length = state.epoch_length or account.disclosure.epoch_length
-        secret = self._account.secret
-        due_epoch = epochs.due_epoch(state.created, state.last_epoch, now, epoch_length, secret)
-        if due_epoch is None or state.closed or not account.may_send(now):
+        if not _may_ask_latest(account, now):
             return
+        state = account.state
         if self._service.fetch_latest_epoch(name) > state.last_epoch:
             state.closed = True
             state.letter = None
@@ -518,6 +535,21 @@ def _forget_content(content: MemoryContent, mark: str, state: State) -> None:
     content.settled_epoch = new.settled_epoch
     content.disclosure_data = new.disclosure_data
     content.last_answer = new.last_answer
+
+
+def _may_ask_latest(account: scheme.Account, now: int) -> bool:
+    """Say whether the service may be asked for its latest letter: one is due that may be sent.
+
+    If so, the state takes the list of values and the log, which must be stored before the request.
+
+    Args:
+        account: The account on the device, whose state is changed.
+        now: Unix seconds.
+    """
+    state = account.state
+    epoch_length = state.epoch_length or account.disclosure.epoch_length
+    due_epoch = epochs.due_epoch(state.created, state.last_epoch, now, epoch_length, account.secret)
+    return due_epoch is not None and not state.closed and account.may_send(now)
 
 
 def _due_second(content: MemoryContent, secret: bytes, now: int) -> int:

@@ -111,26 +111,42 @@ export async function adoptCode(
 
 /** The time of the next letter. */
 export interface SendingPlan {
-  /** The second from which on the next letter may leave. */
+  /** The second from which on the page tries to send the next letter. */
   readonly nextSending: number;
+  /**
+   * Whether a letter leaves then, as things are now. If not, the page tries all the same, because a try
+   * stores the first list of values, under which alone the account decides.
+   */
+  readonly willLeave: boolean;
   /** Whether the latest letter was made but not answered, so that it is sent again at once. */
   readonly isUnanswered: boolean;
 }
 
-/** Plan the next letter; undefined before letters were ever allowed, or if none will ever be sent. */
+/** Plan the next letter; undefined before letters were ever allowed, and for a closed account without one. */
 export async function planSending(
-  { name, disclosure }: Offer,
+  { name, disclosure, log }: Offer,
   identity: Identity,
+  values: storage.Values,
 ): Promise<SendingPlan | undefined> {
   const account = openAccount(identity);
   const state = await account.readState();
   const nextSending = await account.nextSendingTime(currentSecond(), disclosure);
   if (state === undefined || nextSending === undefined) return undefined;
   const { letter } = state;
-  if (letter === null) return state.closed ? undefined : { nextSending, isUnanswered: false };
+  if (letter === null && state.closed) return undefined;
+  const willLeave = await account.sendsLetters({ disclosure, log }, values, currentSecond());
+  if (letter === null) return { nextSending, willLeave, isUnanswered: false };
   const latest = latestEndedEpoch(currentSecond(), calendarOf(state, disclosure));
   const isUnanswered = latest === state.lastEpoch && !(await wasSent(releasePath(name), letter));
-  return { nextSending, isUnanswered };
+  return { nextSending, willLeave, isUnanswered };
+}
+
+/** The result of `sendDueLetter`. */
+export interface SendingResult {
+  /** The list of the answer; undefined if nothing was sent. */
+  readonly list?: List;
+  /** Why nothing new, or not every item, was decided or sent; undefined if there is nothing to say. */
+  readonly notice?: string;
 }
 
 /**
@@ -139,12 +155,12 @@ export async function planSending(
  * Tabs take turns. Each one reads what is stored at the start of its turn, since another tab may have
  * changed it.
  *
- * @returns the list of the answer; undefined if nothing was sent.
+ * @returns the list of the answer, and what the visitor should know.
  */
-export function sendDueLetter(offer: Offer, identity: Identity): Promise<List | undefined> {
+export function sendDueLetter(offer: Offer, identity: Identity): Promise<SendingResult> {
   return runAlone(identity, async () => {
     const published = await fetchPublished(offer.name);
-    if (!isCurrent(identity) || storage.readAllowed() !== offer.name) return undefined;
+    if (!isCurrent(identity) || storage.readAllowed() !== offer.name) return {};
     const ratings = storage.readRatings();
     const values = storage.readValues()[offer.name] ?? {};
     const history = starsOf(ratings);
@@ -162,8 +178,8 @@ export function sendDueLetter(offer: Offer, identity: Identity): Promise<List | 
     await account.checkLatest(published, values, now, async () =>
       fetchLatestEpoch(offer.name, await visitor()),
     );
-    const { letter } = await account.makeLetter(published, values, rated, now);
-    if (letter === null || (await wasSent(path, letter))) return undefined;
+    const { letter, ...notice } = await account.makeLetter(published, values, rated, now);
+    if (letter === null || (await wasSent(path, letter))) return notice;
     const { disclosure } = published;
     explainLetter({ ...offer, disclosure }, Release.decode(letter), history);
     const scores = Scores.decode(
@@ -172,7 +188,7 @@ export function sendDueLetter(offer: Offer, identity: Identity): Promise<List | 
     const list = await rankItems(scores, disclosure, values);
     await listStore(identity).write(new Map([[LIST_KEY, list]]));
     await markSent(path, letter);
-    return list;
+    return { list, ...notice };
   });
 }
 

@@ -66,6 +66,7 @@ function Switch({ visit, isOn }: { visit: Visit; isOn: boolean }) {
         <Schedule visit={visit} isOn={isOn} />
       </div>
       {letters.trouble !== undefined && <Trouble>{letters.trouble}</Trouble>}
+      {letters.notice !== undefined && <Trouble>{letters.notice}</Trouble>}
     </>
   );
 }
@@ -85,7 +86,10 @@ function Schedule({ visit, isOn }: { visit: Visit; isOn: boolean }) {
             page is next open after that. Until then you can switch it off.
           </>
         )}
+        {letters.isSilent &&
+          "No letter leaves as things are now: this device may not decide what the first one would show."}
         {!isOn &&
+          !letters.isSilent &&
           (letters.nextSending === undefined
             ? "The first letter would leave half an hour after you allow it, the second after a day."
             : `The next letter would leave on ${formatTime(letters.nextSending)}, or when you allow it after that.`)}

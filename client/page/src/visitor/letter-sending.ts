@@ -21,8 +21,12 @@ export interface LetterSending {
   readonly allowedDisclosure: string;
   /** Allow letters for the current disclosure, or stop them. */
   readonly allow: (isOn: boolean) => void;
-  /** The second from which on the next letter leaves; undefined before letters were ever allowed. */
+  /** The second from which on the next letter leaves; undefined if none was ever allowed, or none leaves. */
   readonly nextSending: number | undefined;
+  /** Whether letters were allowed, and none leaves as things are now. */
+  readonly isSilent: boolean;
+  /** What the visitor should know of the last try; undefined if there is nothing to say. */
+  readonly notice: string | undefined;
   /** Why a letter that is due was not sent; undefined if there was no error. */
   readonly trouble: string | undefined;
   /** The list of the latest answer, empty before the first one; undefined until it has been read. */
@@ -35,6 +39,8 @@ export interface LetterSending {
 export interface Sender {
   readonly offer: Offer;
   readonly identity: Identity;
+  /** The visitor's values of the attributes that the disclosure hides. */
+  readonly values: storage.Values;
 }
 
 /** Shortest time between two attempts, in milliseconds. */
@@ -53,9 +59,10 @@ export function useLetterSending(sender: Sender | undefined, onSent: () => void)
   const [plan, setPlan] = useState<SendingPlan>();
   const [notBefore, setNotBefore] = useState(0);
   const [trouble, setTrouble] = useState<string>();
+  const [notice, setNotice] = useState<string>();
   const [list, setList] = useState<List>();
   const [changes, setChanges] = useState(0);
-  const { offer, identity } = sender ?? {};
+  const { offer, identity, values } = sender ?? {};
 
   useEffect(() => {
     if (identity !== undefined) void readList(identity).then((stored) => setList(stored ?? []));
@@ -70,11 +77,11 @@ export function useLetterSending(sender: Sender | undefined, onSent: () => void)
     return () => removeEventListener("storage", readFromOtherTab);
   }, []);
   useEffect(() => {
-    if (offer === undefined || identity === undefined) return;
+    if (offer === undefined || identity === undefined || values === undefined) return;
     let isCurrent = true; // false once a dependency has changed: a late plan is then ignored
-    void planSending(offer, identity).then((newPlan) => isCurrent && setPlan(newPlan));
+    void planSending(offer, identity, values).then((newPlan) => isCurrent && setPlan(newPlan));
     return () => void (isCurrent = false);
-  }, [offer, identity, changes]);
+  }, [offer, identity, values, changes]);
   useEffect(() => {
     if (plan === undefined || allowed === "" || allowed !== offer?.name) return;
     let timer: ReturnType<typeof setTimeout>;
@@ -87,8 +94,9 @@ export function useLetterSending(sender: Sender | undefined, onSent: () => void)
     const sendNow = async () => {
       if (identity === undefined) return;
       try {
-        const newList = await sendDueLetter(offer, identity);
-        if (newList !== undefined) setList(newList);
+        const result = await sendDueLetter(offer, identity);
+        if (result.list !== undefined) setList(result.list);
+        setNotice(result.notice);
         setTrouble(undefined);
       } catch (error) {
         setTrouble(describeError(error));
@@ -107,6 +115,7 @@ export function useLetterSending(sender: Sender | undefined, onSent: () => void)
       storage.storeAllowed(name);
       setAllowed(name);
       setTrouble(undefined);
+      setNotice(undefined);
       if (isOn) void startAccount(identity).then(() => setChanges((count) => count + 1));
     },
     [offer, identity],
@@ -114,7 +123,9 @@ export function useLetterSending(sender: Sender | undefined, onSent: () => void)
   return {
     allowedDisclosure: allowed,
     allow,
-    nextSending: plan?.nextSending,
+    nextSending: plan?.willLeave ? plan.nextSending : undefined,
+    isSilent: plan !== undefined && !plan.willLeave,
+    notice,
     trouble,
     list,
     changes,

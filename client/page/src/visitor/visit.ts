@@ -123,7 +123,7 @@ export function useVisit(isShown: boolean): VisitState {
   const ownValues = values[offer?.name ?? ""] ?? NO_VALUES;
   const letters = useLetterSending(
     ended === undefined && inputs !== undefined && offer !== undefined
-      ? { offer, identity: inputs.identity }
+      ? { offer, identity: inputs.identity, values: ownValues }
       : undefined,
     () => setSent(storage.readSent()),
   );

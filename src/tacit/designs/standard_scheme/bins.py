@@ -1,4 +1,4 @@
-"""Bins of a numeric attribute, by their labels in a disclosure.
+"""A person's value as a disclosure lists it, and bins of a numeric attribute by their labels.
 
 A person may give a number where the disclosure lists bins. Standard library only: the client
 imports this file.
@@ -8,6 +8,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Rational, Real
+from typing import Any
+
+LARGEST_EXACT_FLOAT = 2**53
+"""Whole floats below this number are written as integers, as in training."""
+
+
+def listed_value(value: Any, labels: Sequence[str]) -> str:
+    """Write a person's value as a disclosure lists it, and a number as the bin that it is in.
+
+    Args:
+        value: A person's value, such as a text or a number.
+        labels: All values of the attribute.
+
+    Returns:
+        One of `labels`; the value's text if it is none of them and in no bin.
+    """
+    if isinstance(value, str) and value in labels:
+        return value
+    return bin_of(text_of_value(value), labels)
+
+
+def text_of_value(value: Any) -> str:
+    """Write a person's value as training writes a cell (`text_of_cell`); "" if it is missing.
+
+    Blanks around it are left out, and a float that is a whole number is written as an integer: 1.0
+    is "1". None and NaN are missing.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, Real) and not isinstance(value, Rational):  # floats, also NumPy's
+        number = float(value)
+        if math.isnan(number):
+            return ""
+        if abs(number) < LARGEST_EXACT_FLOAT and number.is_integer():
+            return str(int(number))
+    return str(value).strip()
 
 
 def bin_of(text: str, labels: Sequence[str]) -> str:

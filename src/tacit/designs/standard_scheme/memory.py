@@ -302,7 +302,8 @@ def restore_old_copy(
 def state_after_forgetting(state: State, history: Collection[ItemId], now: int) -> State:
     """Make the state of a new account after the owner asked to be forgotten.
 
-    Every item that the old account may have decided is frozen. No star is kept.
+    Every item that the old account may have decided is frozen. No star is kept. The list of values
+    is kept: under another one, the new account decides nothing (`device.rows_of_owner`).
 
     Args:
         state: State of the old account.

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
-from tacit.data.tables.cell_texts import text_of_cell
 from tacit.designs.standard_scheme import files, guarantees
-from tacit.designs.standard_scheme.bins import bin_of
+from tacit.designs.standard_scheme.bins import listed_value
 from tacit.designs.standard_scheme.device import Device, follow_aliases
 from tacit.designs.standard_scheme.dice import Dice
 from tacit.designs.standard_scheme.disclosure import Disclosure
@@ -480,7 +479,7 @@ class StandardScheme:
         written as in training.
         """
         table = self.fitted_.tables.get(name)
-        return value if table is None else bin_of(text_of_cell(value) or "", table.values)
+        return value if table is None else listed_value(value, table.values)
 
     def _require_fit(self) -> None:
         """Raise NotFittedError if the model is not fitted."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from tacit import StandardScheme
 from tacit.data import generate
-from tacit.designs.standard_scheme.bins import bin_ends, bin_of
+from tacit.data.tables.cell_texts import text_of_cell
+from tacit.designs.standard_scheme.bins import bin_ends, bin_of, listed_value, text_of_value
 from tacit.designs.standard_scheme.design import describe_usefulness
 from tacit.designs.standard_scheme.training import fitting
 from tacit.designs.standard_scheme.training.attributes import (
@@ -260,3 +263,23 @@ def test_without_selection_devices_can_show_all_items():
     model = StandardScheme(**SMALL, release="scheme+rounding").fit(RATINGS)
     model.fitted_.tables["gender"].keep[:, :30] = 0
     assert "Devices can show" not in describe_usefulness(model)
+
+
+WRITTEN = ["F", " F ", "", "  ", None, math.nan, 1, 1.0, -0.0, 2.5, 1e300, 2.0**53, math.inf, True]
+WRITTEN += [np.float32(3), np.float64("nan"), np.int8(4), Fraction(4, 2), Decimal("1.0")]
+
+
+@pytest.mark.parametrize("value", WRITTEN, ids=repr)
+def test_a_device_writes_a_value_as_training_does(value):
+    """Otherwise a person whose value training found would be told that it is not listed."""
+    assert text_of_value(value) == (text_of_cell(value) or "")
+
+
+@pytest.mark.parametrize(
+    ("value", "listed"),
+    [(1.0, "1"), (np.float32(1), "1"), (" x ", "x"), (" y", " y"), ("z ", "z")],
+    ids=repr,
+)
+def test_a_value_is_written_as_it_is_listed(value, listed):
+    """Blanks and the type of a number do not matter, except where the list has them."""
+    assert listed_value(value, ("1", "x", " y")) == listed
