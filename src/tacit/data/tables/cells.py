@@ -377,7 +377,7 @@ def read_cells(
         column = frame[role]
         expected = _EXPECTED[role]
         try:
-            if role == "time" and depends_on_order(column, None):
+            if role == "time" and depends_on_order(column):
                 raise DataError(
                     "a part of the rows cannot tell whether the day or the month comes first",
                     expected="dates with the year first, or seconds since 1970",
