@@ -7,9 +7,9 @@ Ids       In a text file, the ids of a column become integers if those of all ro
           whole numbers such as 17850 or 17850.0, without a sign or a leading zero and below 2**63;
           else they stay texts. In other files, texts keep their type, whole numbers below 2**53
           that are stored as floats become integers, and dates become texts. A column of floats with
-          a larger number is refused, also if bad rows are dropped. Integers stay integers unless
-          one is 2**63 or more; then all of the column become texts. The caller can name the type
-          instead.
+          a larger number is refused, also if bad rows are dropped. Integers, and decimals that are
+          whole numbers, become integers unless one is 2**63 or more; then all of the column become
+          texts. The caller can name the type instead.
 Numbers   have a decimal point or a decimal comma, which may differ from cell to cell unless the
           caller names one. A cell with both is no number. In a column of plays, a comma or a point
           may stand between thousands; such a cell has no decimals.
@@ -39,6 +39,7 @@ from tacit.data.tables.times import (
     is_text_type,
     to_seconds,
 )
+from tacit.data.tables.whole_numbers import to_whole_numbers
 from tacit.errors import ConfigError, DataError
 
 OnBad = Literal["refuse", "drop"]
@@ -125,8 +126,6 @@ _NAMES_OF_GRADES = {"note", "noten", "schulnote", "grade", "grades", "ocena", "z
 _MOST_OFF_SCALE = 0.05
 """Largest share of the stars that may lie off the scale that was found for them, if bad rows are
 dropped."""
-LARGEST_EXACT_FLOAT = 2.0**53
-"""Bound below which every whole number is exact as a float."""
 _WITH_THOUSANDS = {sign: rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$" for sign in (",", ".")}
 """Sign between thousands to the pattern of a number with this sign, such as 1,234."""
 _SAMPLE = 2000
@@ -388,7 +387,7 @@ def read_cells(
                 raise DataError(f"a row has no {role}", expected=expected, fix=fix)
             if values.null_count():
                 raise DataError(f"not a valid {role}", expected=expected)
-            if values.dtype == pl.String and column.dtype.is_integer():
+            if values.dtype == pl.String and column.dtype.is_numeric():
                 raise large_id_error(role)
             if role == "rating" and scale is not None and not scale.holds(values.to_numpy()).all():
                 raise DataError("a rating lies off the scale", expected=str(scale))
@@ -516,32 +515,15 @@ def _read_ids(column: pl.Series, is_from_text: bool, rules: Rules) -> ReadCells:
         is_too_large = numbers.null_count() > column.null_count()
         return column.cast(pl.String) if is_too_large else numbers, column.is_null()
     if kind.is_float() or kind.is_decimal():
-        numbers = column.cast(pl.Float64).fill_nan(None)
-        if ((numbers.abs() >= LARGEST_EXACT_FLOAT) & numbers.is_finite()).any():
-            raise _rounded_ids_error(kind)
-        is_whole = (numbers == numbers.round()) & numbers.is_finite()
-        ids = numbers.set(~is_whole.fill_null(value=False), None).cast(pl.Int64)
-        return ids, numbers.is_null()
+        if kind.is_float():
+            column = column.fill_nan(None)
+        return to_whole_numbers(column, "ids"), column.is_null()
     if kind in (pl.Date, pl.Datetime):
         return column.cast(pl.String), column.is_null()
     raise DataError(
         "an id is an integer or a string",
         found="nested values" if kind.is_nested() else str(kind),
         fix="Write one plain value a cell." if kind.is_nested() else None,
-    )
-
-
-def _rounded_ids_error(kind: pl.DataType) -> DataError:
-    """Make the error for ids of 2**53 or more in a column of floats or decimals.
-
-    It is raised also where bad rows are dropped: one missing id makes floats of all, so that else
-    one row would decide whether the others are read.
-    """
-    return DataError(
-        "ids of 2^53 or more are stored as floats, which round them",
-        found=f"a column of {kind}",
-        expected="a column of whole numbers or of texts",
-        fix="Write or read this column with such a type (pandas: dtype 'Int64' or str).",
     )
 
 
