@@ -18,7 +18,7 @@ Numbers   have a decimal point or a decimal comma, which may differ from cell to
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Literal, get_args
@@ -200,8 +200,9 @@ class CleanColumns:
     """Number of dropped rows, by rule, also of those that could not be read."""
     read: int
     """Number of rows of the table, also of those that could not be read."""
-    joined_people: tuple[str, ...] = ()
-    """Ids of people, as texts, that are written in several ways in the rows that are kept."""
+    spellings: pl.DataFrame | None = None
+    """The distinct pairs of `id`, the id of a person as text, and `written`, a cell that was read as
+    this id, of the rows that are kept; None if each id is written as it is read."""
 
 
 def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> CleanColumns:
@@ -220,6 +221,8 @@ def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> Cle
     scale = EVENTS if "plays" in positions else None
     is_bad = np.zeros(len(table.frame), dtype=bool)
     dropped = Counter(error.what.partition(" (")[0] for error in table.row_errors)
+    has_texts = False  # whether people are texts and not all read as integers without decimals
+    has_rewritten = False  # whether one of these texts was changed, such as to another Unicode form
     first_errors: list[tuple[int, DataError]] = []  # the first error of each rule, with its row
 
     def mark_bad(rows: NDArray[np.bool_], what: str, column: str, expected: str) -> None:
@@ -244,6 +247,10 @@ def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> Cle
             values[role], missing = _READERS[role](table.frame[:, position], table.is_text, rules)
         except DataError as error:
             raise error.with_place(path=table.path, column=name) from None
+        if role == "user" and values[role].dtype == pl.String:
+            written = table.frame[:, position]
+            has_texts = is_text_type(written.dtype)
+            has_rewritten = has_texts and not (values[role] == written.cast(pl.String)).all()
         if role in rules.ids:
             values[role] = to_ids_of_kind(values[role], rules.ids[role])
         values[role] = values[role].rechunk()  # so that NumPy can use it without a copy
@@ -276,34 +283,56 @@ def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> Cle
         raise DataError(what, path=table.path, found=found, expected=expected_plays, fix=fix)
     guessed_ids = [role for role in ("user", "item") if table.is_text and role not in rules.ids]
     columns = _select_rows(values, is_kept, guessed_ids)
-    joined_people: tuple[str, ...] = ()
-    if "user" in columns:
+    spellings = None
+    if has_rewritten or (has_texts and not isinstance(columns["user"], list)):
         written = table.frame[:, positions["user"]].filter(pl.Series(is_kept))
-        joined_people = _find_joined_people(written, columns["user"])
+        spellings = _find_spellings(written, table.is_text, rules.ids.get("user"))
     read = len(table.frame) + len(table.row_errors)
-    return CleanColumns(columns, scale, dict(dropped), read, joined_people)
+    return CleanColumns(columns, scale, dict(dropped), read, spellings)
 
 
-def _find_joined_people(written: pl.Series, ids: Any) -> tuple[str, ...]:
+def _find_spellings(
+    written: pl.Series, is_from_text: bool, kind: IdKind | None
+) -> pl.DataFrame | None:
+    """Find how each person is written, if one is written in another way than their id.
+
+    Only the different cells are read again.
+
+    Args:
+        written: The cells of people in the rows that are kept: texts, as they are in the table.
+        is_from_text: Whether the table is a text file.
+        kind: The type that the ids get; None: found in the cells.
+
+    Returns:
+        As `CleanColumns.spellings`.
+    """
+    distinct = written.unique()
+    ids, _ = _read_texts(distinct, is_from_text)
+    if kind is not None:
+        ids = to_ids_of_kind(ids, kind)
+    elif is_from_text:
+        ids = pl.Series(to_ids(ids))
+    pairs = pl.DataFrame({"id": ids.cast(pl.String), "written": distinct.cast(pl.String)})
+    return None if (pairs["id"] == pairs["written"]).all() else pairs
+
+
+def find_joined_people(parts: Sequence[CleanColumns]) -> tuple[str, ...]:
     """Find the ids of people that are written in several ways, such as in two forms of Unicode.
 
     Args:
-        written: (rows,) cells as they are in the table.
-        ids: (rows,) the ids that they were read as: an array of integers or a list of texts.
+        parts: The rows of each table. Two tables may write an id in two ways, each in one way.
 
     Returns:
         The ids as texts, sorted.
     """
-    if not is_text_type(written.dtype):
+    spellings = [part.spellings for part in parts if part.spellings is not None]
+    if not spellings:
         return ()
-    texts = pl.Series(ids).cast(pl.String)
-    pairs = pl.DataFrame({"id": texts, "written": written.cast(pl.String)})
-    is_changed = pairs["id"] != pairs["written"]
-    if not is_changed.any():
-        return ()
-    changed_ids = pairs["id"].filter(is_changed).unique()
-    pairs = pairs.filter(pairs["id"].is_in(changed_ids.implode())).unique()
-    counts = pairs["id"].value_counts()
+    for part in parts:
+        if part.spellings is None:  # each id is written as it is read
+            ids = pl.Series(part.columns["user"]).unique().cast(pl.String)
+            spellings.append(pl.DataFrame({"id": ids, "written": ids}))
+    counts = pl.concat(spellings).unique()["id"].value_counts()
     return tuple(sorted(counts.filter(pl.col("count") > 1)["id"].to_list()))
 
 
