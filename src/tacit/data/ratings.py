@@ -95,8 +95,9 @@ class Ratings:
     filtered: bool = False
     """Whether `drop_rare` was called, which drops ratings because of what other people rated."""
     joined_people: tuple[str, ...] = ()
-    """Texts of the ids of people that the table has in several ways of writing, such as two forms
-    of Unicode, so that each may be that of several people."""
+    """Texts of the ids of people that the tables have in several ways of writing, such as two forms
+    of Unicode, so that each may be that of several people. Blanks around the cells of a text file
+    are no part of an id."""
 
     @classmethod
     def from_arrays(

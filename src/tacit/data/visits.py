@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.data.tables.cell_texts import text_of_cell
 from tacit.data.tables.cells import to_numbers
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.table import Table
@@ -194,7 +195,7 @@ def _read_numbers(
 
 def _read_texts(table: Table, header: str) -> NDArray[np.str_]:
     """Read a column of names; DataError with the row of the first empty cell."""
-    texts = ["" if cell is None else str(cell).strip() for cell in table.frame[header]]
+    texts = [text_of_cell(cell) or "" for cell in table.frame[header]]
     if "" in texts:
         raise _cell_error(table, header, texts.index(""), "a name")
     return np.array(texts)

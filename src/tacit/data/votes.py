@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column
+from tacit.data.tables.cell_texts import text_of_cell
 from tacit.data.tables.cells import to_ids
 from tacit.data.tables.sources import open_table
 from tacit.errors import DataError
@@ -182,7 +183,7 @@ class _Rows:
             matching = [headers.index(name) for name in _HEADERS[role] if name in headers]
             if matching:
                 cells = self._table.frame[:, matching[0]]
-                self.texts[role] = ["" if cell is None else str(cell).strip() for cell in cells]
+                self.texts[role] = [text_of_cell(cell) or "" for cell in cells]
             elif role in needed:
                 what = f"no {role} column"
                 found = ", ".join(self._table.headers)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.tables.cells import LARGEST_EXACT_FLOAT
+from tacit.data.tables.whole_numbers import write_number
 
 
 def text_of_cell(cell: Any) -> str | None:
@@ -21,10 +21,6 @@ def text_of_cell(cell: Any) -> str | None:
     """
     if cell is None:
         return None
-    if isinstance(cell, float | np.floating):
-        number = float(cell)
-        if math.isnan(number):
-            return None
-        if abs(number) < LARGEST_EXACT_FLOAT and number.is_integer():
-            return str(int(number))
-    return str(cell).strip() or None
+    if isinstance(cell, float | np.floating) and math.isnan(cell):
+        return None
+    return write_number(cell).strip() or None

@@ -7,9 +7,9 @@ Ids       In a text file, the ids of a column become integers if those of all ro
           whole numbers such as 17850 or 17850.0, without a sign or a leading zero and below 2**63;
           else they stay texts. In other files, texts keep their type, whole numbers below 2**53
           that are stored as floats become integers, and dates become texts. A column of floats with
-          a larger number is refused, also if bad rows are dropped. Integers stay integers unless
-          one is 2**63 or more; then all of the column become texts. The caller can name the type
-          instead.
+          a larger number is refused, also if bad rows are dropped. Integers, and decimals that are
+          whole numbers, become integers unless one is 2**63 or more; then all of the column become
+          texts. The caller can name the type instead.
 Numbers   have a decimal point or a decimal comma, which may differ from cell to cell unless the
           caller names one. A cell with both is no number. In a column of plays, a comma or a point
           may stand between thousands; such a cell has no decimals.
@@ -18,7 +18,7 @@ Numbers   have a decimal point or a decimal comma, which may differ from cell to
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Literal, get_args
@@ -39,6 +39,7 @@ from tacit.data.tables.times import (
     is_text_type,
     to_seconds,
 )
+from tacit.data.tables.whole_numbers import to_whole_numbers
 from tacit.errors import ConfigError, DataError
 
 OnBad = Literal["refuse", "drop"]
@@ -125,8 +126,6 @@ _NAMES_OF_GRADES = {"note", "noten", "schulnote", "grade", "grades", "ocena", "z
 _MOST_OFF_SCALE = 0.05
 """Largest share of the stars that may lie off the scale that was found for them, if bad rows are
 dropped."""
-LARGEST_EXACT_FLOAT = 2.0**53
-"""Bound below which every whole number is exact as a float."""
 _WITH_THOUSANDS = {sign: rf"^\d{{1,3}}(?:\{sign}\d{{3}})+$" for sign in (",", ".")}
 """Sign between thousands to the pattern of a number with this sign, such as 1,234."""
 _SAMPLE = 2000
@@ -201,8 +200,9 @@ class CleanColumns:
     """Number of dropped rows, by rule, also of those that could not be read."""
     read: int
     """Number of rows of the table, also of those that could not be read."""
-    joined_people: tuple[str, ...] = ()
-    """Ids of people, as texts, that are written in several ways in the rows that are kept."""
+    spellings: pl.DataFrame | None = None
+    """The distinct pairs of `id`, the id of a person as text, and `written`, a cell that was read as
+    this id, of the rows that are kept; None if each id is written as it is read."""
 
 
 def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> CleanColumns:
@@ -221,6 +221,8 @@ def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> Cle
     scale = EVENTS if "plays" in positions else None
     is_bad = np.zeros(len(table.frame), dtype=bool)
     dropped = Counter(error.what.partition(" (")[0] for error in table.row_errors)
+    has_texts = False  # whether people are texts and not all read as integers without decimals
+    has_rewritten = False  # whether one of these texts was changed, such as to another Unicode form
     first_errors: list[tuple[int, DataError]] = []  # the first error of each rule, with its row
 
     def mark_bad(rows: NDArray[np.bool_], what: str, column: str, expected: str) -> None:
@@ -245,6 +247,10 @@ def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> Cle
             values[role], missing = _READERS[role](table.frame[:, position], table.is_text, rules)
         except DataError as error:
             raise error.with_place(path=table.path, column=name) from None
+        if role == "user" and values[role].dtype == pl.String:
+            written = table.frame[:, position]
+            has_texts = is_text_type(written.dtype)
+            has_rewritten = has_texts and not (values[role] == written.cast(pl.String)).all()
         if role in rules.ids:
             values[role] = to_ids_of_kind(values[role], rules.ids[role])
         values[role] = values[role].rechunk()  # so that NumPy can use it without a copy
@@ -277,34 +283,56 @@ def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> Cle
         raise DataError(what, path=table.path, found=found, expected=expected_plays, fix=fix)
     guessed_ids = [role for role in ("user", "item") if table.is_text and role not in rules.ids]
     columns = _select_rows(values, is_kept, guessed_ids)
-    joined_people: tuple[str, ...] = ()
-    if "user" in columns:
+    spellings = None
+    if has_rewritten or (has_texts and not isinstance(columns["user"], list)):
         written = table.frame[:, positions["user"]].filter(pl.Series(is_kept))
-        joined_people = _find_joined_people(written, columns["user"])
+        spellings = _find_spellings(written, table.is_text, rules.ids.get("user"))
     read = len(table.frame) + len(table.row_errors)
-    return CleanColumns(columns, scale, dict(dropped), read, joined_people)
+    return CleanColumns(columns, scale, dict(dropped), read, spellings)
 
 
-def _find_joined_people(written: pl.Series, ids: Any) -> tuple[str, ...]:
+def _find_spellings(
+    written: pl.Series, is_from_text: bool, kind: IdKind | None
+) -> pl.DataFrame | None:
+    """Find how each person is written, if one is written in another way than their id.
+
+    Only the different cells are read again.
+
+    Args:
+        written: The cells of people in the rows that are kept: texts, as they are in the table.
+        is_from_text: Whether the table is a text file.
+        kind: The type that the ids get; None: found in the cells.
+
+    Returns:
+        As `CleanColumns.spellings`.
+    """
+    distinct = written.unique()
+    ids, _ = _read_texts(distinct, is_from_text)
+    if kind is not None:
+        ids = to_ids_of_kind(ids, kind)
+    elif is_from_text:
+        ids = pl.Series(to_ids(ids))
+    pairs = pl.DataFrame({"id": ids.cast(pl.String), "written": distinct.cast(pl.String)})
+    return None if (pairs["id"] == pairs["written"]).all() else pairs
+
+
+def find_joined_people(parts: Sequence[CleanColumns]) -> tuple[str, ...]:
     """Find the ids of people that are written in several ways, such as in two forms of Unicode.
 
     Args:
-        written: (rows,) cells as they are in the table.
-        ids: (rows,) the ids that they were read as: an array of integers or a list of texts.
+        parts: The rows of each table. Two tables may write an id in two ways, each in one way.
 
     Returns:
         The ids as texts, sorted.
     """
-    if not is_text_type(written.dtype):
+    spellings = [part.spellings for part in parts if part.spellings is not None]
+    if not spellings:
         return ()
-    texts = pl.Series(ids).cast(pl.String)
-    pairs = pl.DataFrame({"id": texts, "written": written.cast(pl.String)})
-    is_changed = pairs["id"] != pairs["written"]
-    if not is_changed.any():
-        return ()
-    changed_ids = pairs["id"].filter(is_changed).unique()
-    pairs = pairs.filter(pairs["id"].is_in(changed_ids.implode())).unique()
-    counts = pairs["id"].value_counts()
+    for part in parts:
+        if part.spellings is None:  # each id is written as it is read
+            ids = pl.Series(part.columns["user"]).unique().cast(pl.String)
+            spellings.append(pl.DataFrame({"id": ids, "written": ids}))
+    counts = pl.concat(spellings).unique()["id"].value_counts()
     return tuple(sorted(counts.filter(pl.col("count") > 1)["id"].to_list()))
 
 
@@ -377,7 +405,7 @@ def read_cells(
         column = frame[role]
         expected = _EXPECTED[role]
         try:
-            if role == "time" and depends_on_order(column, None):
+            if role == "time" and depends_on_order(column):
                 raise DataError(
                     "a part of the rows cannot tell whether the day or the month comes first",
                     expected="dates with the year first, or seconds since 1970",
@@ -388,7 +416,7 @@ def read_cells(
                 raise DataError(f"a row has no {role}", expected=expected, fix=fix)
             if values.null_count():
                 raise DataError(f"not a valid {role}", expected=expected)
-            if values.dtype == pl.String and column.dtype.is_integer():
+            if values.dtype == pl.String and column.dtype.is_numeric():
                 raise large_id_error(role)
             if role == "rating" and scale is not None and not scale.holds(values.to_numpy()).all():
                 raise DataError("a rating lies off the scale", expected=str(scale))
@@ -516,32 +544,15 @@ def _read_ids(column: pl.Series, is_from_text: bool, rules: Rules) -> ReadCells:
         is_too_large = numbers.null_count() > column.null_count()
         return column.cast(pl.String) if is_too_large else numbers, column.is_null()
     if kind.is_float() or kind.is_decimal():
-        numbers = column.cast(pl.Float64).fill_nan(None)
-        if ((numbers.abs() >= LARGEST_EXACT_FLOAT) & numbers.is_finite()).any():
-            raise _rounded_ids_error(kind)
-        is_whole = (numbers == numbers.round()) & numbers.is_finite()
-        ids = numbers.set(~is_whole.fill_null(value=False), None).cast(pl.Int64)
-        return ids, numbers.is_null()
+        if kind.is_float():
+            column = column.fill_nan(None)
+        return to_whole_numbers(column, "ids"), column.is_null()
     if kind in (pl.Date, pl.Datetime):
         return column.cast(pl.String), column.is_null()
     raise DataError(
         "an id is an integer or a string",
         found="nested values" if kind.is_nested() else str(kind),
         fix="Write one plain value a cell." if kind.is_nested() else None,
-    )
-
-
-def _rounded_ids_error(kind: pl.DataType) -> DataError:
-    """Make the error for ids of 2**53 or more in a column of floats or decimals.
-
-    It is raised also where bad rows are dropped: one missing id makes floats of all, so that else
-    one row would decide whether the others are read.
-    """
-    return DataError(
-        "ids of 2^53 or more are stored as floats, which round them",
-        found=f"a column of {kind}",
-        expected="a column of whole numbers or of texts",
-        fix="Write or read this column with such a type (pandas: dtype 'Int64' or str).",
     )
 
 

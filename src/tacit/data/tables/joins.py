@@ -8,10 +8,10 @@ from pathlib import Path
 
 import polars as pl
 
-from tacit.data.tables.cells import LARGEST_EXACT_FLOAT
 from tacit.data.tables.names import Role, is_compound_of, is_named
 from tacit.data.tables.table import Table, find_column
 from tacit.data.tables.text import read_text_table
+from tacit.data.tables.whole_numbers import to_whole_numbers
 from tacit.errors import DataError
 
 _TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat")
@@ -148,19 +148,12 @@ def _keys_as_text(table: Table, key: str) -> pl.Series:
     keys = table.frame[key]
     if keys.dtype.is_float():
         keys = keys.fill_nan(None)
-        if (keys.abs() >= LARGEST_EXACT_FLOAT).any():
-            raise DataError(
-                "keys of 2^53 or more are stored as floats, which round them",
-                path=table.path,
-                column=key,
-                expected="a column of whole numbers or of texts",
-            )
-        is_whole = (keys == keys.round()).fill_null(value=False)
-        return (
-            keys.cast(pl.Int64, strict=False)
-            .cast(pl.String)
-            .zip_with(is_whole, keys.cast(pl.String))
-        )
+    if keys.dtype.is_float() or keys.dtype.is_decimal():
+        try:
+            whole = to_whole_numbers(keys, "keys")
+        except DataError as error:
+            raise error.with_place(path=table.path, column=key) from None
+        return whole.cast(pl.String).fill_null(keys.cast(pl.String))
     return keys.cast(pl.String).str.strip_chars()
 
 

@@ -20,6 +20,7 @@ from tacit.data.tables.cells import (
     OnBad,
     Rules,
     clean_rows,
+    find_joined_people,
     find_thousands_sign,
     to_ids,
     to_ids_of_kind,
@@ -102,9 +103,7 @@ def make_ratings(
         dropped.update(part.dropped)
     read = sum(part.read for part in parts)
     kept = sum(len(part.columns["item"]) for part in parts)
-    joined_people: set[str] = set()
-    for part in parts:
-        joined_people.update(part.joined_people)
+    joined_people = find_joined_people(parts)
     # To save memory, `from_arrays` frees each column once it is turned into numbers. So neither
     # `parts` nor `rows` nor `columns` may hold it.
     del parts, rows
@@ -131,7 +130,7 @@ def make_ratings(
         scale_given=rules.scale is not None or "rating" not in positions,
         guesses=tuple(dict.fromkeys(guesses)),
         source=TableSource(path, headers, reasons),
-        joined_people=tuple(sorted(joined_people)),
+        joined_people=joined_people,
     )
     formats = [_describe_format(guessed, rules, ratings) for guessed in tables]
     have_one_format = all(written == formats[0] for written in formats)

@@ -16,12 +16,12 @@ from typing import Any
 
 import polars as pl
 
-from tacit.data.tables.cells import LARGEST_EXACT_FLOAT
 from tacit.data.tables.forms import Layout
 from tacit.data.tables.imported_files import find_guesses
 from tacit.data.tables.names import is_compound_of, is_named
 from tacit.data.tables.table import Table
 from tacit.data.tables.text import read_text_table, read_unpacked
+from tacit.data.tables.whole_numbers import write_number
 from tacit.errors import DataError, MissingExtra
 
 PARQUET, _ARROW = b"PAR1", b"ARROW1"
@@ -336,13 +336,5 @@ def _make_series(name: str, values: Any) -> pl.Series:
             return series
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         pass
-    texts = [None if value is None else _to_text(value) for value in values]
+    texts = [None if value is None else write_number(value) for value in values]
     return pl.Series(name, texts, pl.String)
-
-
-def _to_text(value: Any) -> str:
-    """Write a value as text; a whole float such as 3.0 becomes 3, as in a column of floats."""
-    is_whole_float = isinstance(value, float) and value.is_integer()
-    if is_whole_float and abs(value) < LARGEST_EXACT_FLOAT:
-        return str(int(value))
-    return str(value)

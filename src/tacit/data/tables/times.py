@@ -151,15 +151,13 @@ def is_text_type(kind: pl.DataType) -> bool:
     return kind in (pl.String, pl.Categorical) or isinstance(kind, pl.Enum)
 
 
-def depends_on_order(column: pl.Series, dates: Dates | None) -> bool:
+def depends_on_order(column: pl.Series) -> bool:
     """Tell whether some dates of a column decide for all whether the day or the month comes first.
 
     Args:
         column: Cells of any type.
-        dates: The order that the caller named, so that no date decides; None: it is found in the
-            column.
     """
-    if dates is not None or not is_text_type(column.dtype):
+    if not is_text_type(column.dtype):
         return False
     texts = column.cast(pl.String).str.strip_chars()
     if texts.cast(pl.Int64, strict=False).null_count() == texts.null_count():
@@ -179,7 +177,7 @@ def find_order_of_dates(column: pl.Series) -> Dates:
     Raises:
         DataError: The dates do not tell the order, or contradict each other.
     """
-    if not depends_on_order(column, None):
+    if not depends_on_order(column):
         return "dayfirst"
     texts = column.cast(pl.String).drop_nulls().str.strip_chars().unique().to_list()
     return "dayfirst" if _is_day_first(texts, None) else "monthfirst"

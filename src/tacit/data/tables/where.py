@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from tacit.data.tables.cells import LARGEST_EXACT_FLOAT
 from tacit.data.tables.table import Table
+from tacit.data.tables.whole_numbers import EXACT_TYPES, LARGEST_EXACT_FLOAT, READ_EXACTLY
 from tacit.errors import ConfigError, DataError
 
 _CONDITION = re.compile(r"^\s*(.+?)\s*(!=|<=|>=|=|<|>|\s+in\s+)\s*(.*?)\s*$")
@@ -156,8 +156,8 @@ def _refuse_rounded(values: Sequence[str], table: Table, name: str) -> None:
             "such numbers",
             path=table.path,
             column=name,
-            expected="a column of whole numbers or of texts",
-            fix="Write the column with this type (pandas: dtype 'Int64' or str).",
+            expected=EXACT_TYPES,
+            fix=READ_EXACTLY,
         )
 
 
