@@ -30,17 +30,31 @@ MARK = '"tacit '
 HEAD_LENGTH = 200
 """Number of first bytes of a description that have the mark."""
 LARGEST_OTHER = 2**20
-"""Largest number of bytes of a file without the mark in its first bytes that is parsed nevertheless,
-since somebody may have written a description anew. Larger files are of other programs."""
+"""Largest number of bytes of a file that is parsed without the mark in its first bytes, since
+somebody may have written a description anew. Larger files are of other programs."""
 TABLES = ("ratings", "events")
 """Values of the key `table`: the name of the file of rows without its ending."""
 JOINED_PEOPLE = "joined_people"
 """Key of `Ratings.joined_people` in the description; left out if there are none."""
-_FACTS = frozenset(
-    """
-    catalogue scale filter items titles lists values encoding delimiter header rows columns ids
-    decimal dates times domains people
-    """.split()
+_FACTS = (
+    "catalogue",
+    "scale",
+    "filter",
+    "items",
+    "titles",
+    "lists",
+    "values",
+    "encoding",
+    "delimiter",
+    "header",
+    "rows",
+    "columns",
+    "ids",
+    "decimal",
+    "dates",
+    "times",
+    "domains",
+    "people",
 )
 """Keys of `PUBLIC_FACTS` in `tacit.recommenders.public_facts`: all names of guesses."""
 
