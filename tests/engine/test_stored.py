@@ -326,6 +326,28 @@ def test_a_cluster_keeps_the_conditions_of_an_imported_folder(source, remote, tm
         assert assumptions(path, given) == expected.assumptions
 
 
+def test_a_pattern_has_the_conditions_of_all_its_folders(remote, tmp_path):
+    """A cluster reads several descriptions; and a list of items that the caller gives replaces what
+    a folder found about items, as in memory."""
+    from tacit.data.tables.folder import write_folder
+    from tacit.engine.spark import open_spark
+
+    (tmp_path / "items.csv").write_text("item\n" + "".join(f"{item}\n" for item in range(7)))
+    people, items = np.repeat(np.arange(20), 3), np.arange(60) % 7
+    for name, guess in (("a", "rows"), ("b", "dates")):
+        ratings = tacit.Ratings.from_arrays(people, items, people % 5 + 1.0, scale=SCALE)
+        write_folder(ratings.with_guess(guess).with_guess("titles"), tmp_path / name)
+    given = PublicInputs(scale=SCALE, catalogue=tmp_path / "items.csv")
+
+    def guesses(source: str) -> tuple[str, ...]:
+        with open_spark(str(tmp_path / source), remote, {}, given, events=False, tasks=2) as rows:
+            return rows.catalogue.guesses
+
+    assert {*guesses("[ab]/ratings.parquet")} == {"rows", "dates"}
+    assert guesses("a") == ("rows",)
+    assert guesses("a/rating*") == ("rows",)
+
+
 class Frame:
     """A frame of batches in this process whose first task is done `times` times in each job."""
 

@@ -143,13 +143,13 @@ def open_parquet(
     """
     if memory < LEAST_MEMORY:
         raise ConfigError("Streaming needs a memory of 1GiB or more.")
-    is_imported = is_folder(path)
-    if is_imported:
+    has_own_items = public.catalogue is not None
+    if is_folder(path):
         path, public = open_folder(path, public)
     files = _list_files(path) if path.is_dir() else [path]
     found = [find_guesses(file) for file in files]
     guesses = tuple(dict.fromkeys(itertools.chain.from_iterable(found)))
-    if public.catalogue is not None and not is_imported:
+    if has_own_items:
         guesses = drop_item_guesses(guesses)
     for file in files:
         with file.open("rb") as stream:

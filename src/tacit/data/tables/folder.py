@@ -35,9 +35,11 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.tables.imported_files import (
     CATALOGUE,
     FILE,
+    FORMAT,
+    JOINED_PEOPLE,
     KIND,
     read_description,
-    require_keys,
+    require_description,
 )
 from tacit.data.tables.names import Role
 from tacit.data.tables.ratings_tables import kind_of_ids, match_columns, read_columns_by_id
@@ -50,10 +52,6 @@ PathLike = str | Path
 """A path in either form."""
 _ENDINGS = (".csv", ".tsv", ".parquet")
 """Endings of tables that can be written, in lower case."""
-FORMAT = 1
-"""Version of the folder's format."""
-_JOINED_PEOPLE = "joined_people"
-"""Key of `Ratings.joined_people` in the description; left out if there are none."""
 _TEXTS = "texts_of_rows.parquet"
 """Name of the file of texts that people may have written."""
 
@@ -227,7 +225,7 @@ def frame_of_arrays(columns: Mapping[str, Column]) -> pl.DataFrame:
 
 
 def is_folder(path: Path) -> bool:
-    """Tell whether `write_folder` wrote this folder."""
+    """Tell whether `write_folder` wrote this folder; DataError if its description is damaged."""
     return read_description(path) is not None
 
 
@@ -275,7 +273,7 @@ def write_folder(ratings: Ratings, path: Path, written: WrittenFormat | None = N
         READING: None if written is None else written.to_json(),
     }
     if ratings.joined_people:
-        description[_JOINED_PEOPLE] = list(ratings.joined_people)
+        description[JOINED_PEOPLE] = list(ratings.joined_people)
     try:
         temporary.mkdir()
         write_ratings(ratings, temporary / f"{table}.parquet", domains=False)
@@ -308,18 +306,7 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         DataError: This is no imported folder; it has another format; a file of it is missing,
             damaged or incomplete; or a scale is given for events.
     """
-    description = read_description(path)
-    if description is None:
-        raise DataError("this is no folder of  tacit data import", path=path)
-    if description.get("format") != FORMAT:
-        raise DataError(
-            "the folder has another format",
-            path=path,
-            found=description.get("format"),
-            expected=f"format {FORMAT}",
-            fix="Import the files again with this version.",
-        )
-    require_keys(description, path)
+    description = require_description(path)
     if scale is not None and description["scale"] == str(EVENTS):
         fix = "Leave --scale out."
         raise DataError("these are events, which have no stars", path=path, fix=fix)
@@ -343,7 +330,7 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         scale_given=scale is not None or bool(public["scale"]),
         guesses=tuple(map(str, description["guesses"])),
         filtered=not public.get("filter", True),
-        joined_people=tuple(map(str, description.get(_JOINED_PEOPLE, ()))),
+        joined_people=tuple(map(str, description.get(JOINED_PEOPLE, ()))),
     )
     if public["catalogue"]:
         # The guesses stay as they are in the folder, although `on_catalogue` drops some of them.
@@ -370,17 +357,17 @@ def find_public_list(path: Path) -> Path:
 
     Raises:
         DataError: The path is that of an imported folder or of a file in one, and the items of the
-            folder were found in private ratings.
+            folder were found in private ratings, or its description is damaged.
     """
     folder = path if path.is_dir() else path.parent
-    description = read_description(folder)
-    if description is not None:
-        require_keys(description, folder)
-    if description is not None and not description["public"]["catalogue"]:
+    if read_description(folder) is None:
+        return path
+    description = require_description(folder)
+    if not description["public"]["catalogue"]:
         raise DataError(
             "this list was read off private ratings, so it is no public catalogue",
             path=path,
             fix="Give a list from elsewhere, or import again with --catalogue FILE; if everybody "
             "may know which items were rated, with --public-items.",
         )
-    return path / CATALOGUE if path.is_dir() and description is not None else path
+    return path / CATALOGUE if path.is_dir() else path

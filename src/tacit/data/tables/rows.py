@@ -31,7 +31,8 @@ from tacit.errors import DataError
 
 # The rules by which rows are dropped, as reports name them.
 _BAD_BYTES = "the row is not in the encoding of the format"
-_BAD_CELLS = "the row has another number of cells than the format"
+_BAD_CELLS = "the row has another number of cells than the {}"
+"""The same, with a place for the noun of what says how many cells a row has."""
 _BAD_QUOTES = "a quoted cell of the row does not end in its line, or is followed by text"
 _NO_OBJECT = "the row is no JSON object of plain values"
 
@@ -122,7 +123,12 @@ class SplitLines:
 
 
 def split_lines(
-    texts: pl.Series, form: TextForm, headers: Sequence[str], names: Sequence[str]
+    texts: pl.Series,
+    form: TextForm,
+    headers: Sequence[str],
+    names: Sequence[str],
+    *,
+    noun: str = "format",
 ) -> SplitLines:
     """Split lines into cells. No line changes how another one is split.
 
@@ -131,7 +137,9 @@ def split_lines(
         form: How they are written.
         headers: Name of each column: a line that fits has as many cells.
         names: Names of the columns that are kept.
+        noun: What `headers` come from, for messages.
     """
+    bad_cells = _BAD_CELLS.format(noun)
     width = len(headers)
     places = np.arange(len(texts))
     has_quotes = np.zeros(len(texts), dtype=bool)
@@ -139,8 +147,17 @@ def split_lines(
         has_quotes = texts.str.contains(form.quote, literal=True).to_numpy()
     delimiters = texts.str.count_matches(form.delimiter, literal=True).to_numpy()
     is_plain = ~has_quotes & (delimiters == width - 1)
-    problems = dict.fromkeys(places[~has_quotes & ~is_plain].tolist(), _BAD_CELLS)
-    quoted_rows = _split_quoted_lines(texts, places[has_quotes], form, width, problems)
+    problems = dict.fromkeys(places[~has_quotes & ~is_plain].tolist(), bad_cells)
+    quoted_texts = texts.gather(places[has_quotes]).to_list()
+    quoted_rows: dict[int, list[str]] = {}
+    for place, text in zip(places[has_quotes].tolist(), quoted_texts, strict=True):
+        cells = split_quoted_line(text, form)
+        if cells is None:
+            problems[place] = _BAD_QUOTES
+        elif len(cells) != width:
+            problems[place] = bad_cells
+        else:
+            quoted_rows[place] = cells
     split = texts.filter(pl.Series(is_plain)).str.split_exact(form.delimiter, width - 1)
     columns: dict[str, pl.Series] = {}
     for name in names:
@@ -153,33 +170,6 @@ def split_lines(
     frame = pl.DataFrame(columns)[order]
     frame = frame.with_columns(pl.all().str.strip_chars().replace("", None))
     return SplitLines(frame, positions[order], problems)
-
-
-def _split_quoted_lines(
-    texts: pl.Series, places: Any, form: TextForm, width: int, problems: dict[int, str]
-) -> dict[int, list[str]]:
-    """Split lines with quotes into cells, one by one.
-
-    Args:
-        texts: All lines.
-        places: (k,) positions, from 0, of the lines to split.
-        form: How the lines are written.
-        width: Number of cells that a line must have.
-        problems: Filled: the position of each line that cannot be split, to the reason.
-
-    Returns:
-        The position of each of the other lines to its cells.
-    """
-    rows: dict[int, list[str]] = {}
-    for place, text in zip(places.tolist(), texts.gather(places).to_list(), strict=True):
-        cells = split_quoted_line(text, form)
-        if cells is None:
-            problems[place] = _BAD_QUOTES
-        elif len(cells) != width:
-            problems[place] = _BAD_CELLS
-        else:
-            rows[place] = cells
-    return rows
 
 
 def split_quoted_line(text: str, form: TextForm) -> list[str] | None:

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -64,23 +65,42 @@ def open_table(
         raise DataError("this is a folder", path=path, expected="a file")
     if not path.exists():
         raise DataError("no such file", path=path)
-    if not path.is_file():  # a pipe, whose bytes can be read only once
-        with NamedTemporaryFile() as copy:
-            with path.open("rb") as stream:
-                shutil.copyfileobj(stream, copy)
-            copy.flush()
-            opened = open_table(
-                copy.name,
-                delimiter=delimiter,
-                headers=headers,
-                header=header,
-                column_names=column_names,
-                encoding=encoding,
-                table=table,
-                layout=layout,
-                history=history,
-            )
-        return replace(opened, path=path)
+    open_file = partial(
+        _open_file,
+        delimiter=delimiter,
+        headers=headers,
+        header=header,
+        column_names=column_names,
+        encoding=encoding,
+        table=table,
+        layout=layout,
+        history=history,
+    )
+    if path.is_file():
+        opened = open_file(path)
+        guesses = dict.fromkeys([*opened.guesses, *find_guesses(path)])
+        return replace(opened, guesses=tuple(guesses))
+    with NamedTemporaryFile() as copy:  # of a pipe, whose bytes can be read only once
+        with path.open("rb") as stream:
+            shutil.copyfileobj(stream, copy)
+        copy.flush()
+        opened = open_file(Path(copy.name))
+    return replace(opened, path=path)
+
+
+def _open_file(
+    path: Path,
+    *,
+    delimiter: str | None,
+    headers: Sequence[str] | None,
+    header: bool | None,
+    column_names: Sequence[str | None],
+    encoding: str | None,
+    table: str | None,
+    layout: Layout | None,
+    history: bool,
+) -> Table:
+    """Open the table in an ordinary file, as `open_table` does, whatever lies beside it."""
     with path.open("rb") as stream:
         head = stream.read(16)
     if head.startswith(b"SQLite format 3\0"):
@@ -100,7 +120,7 @@ def open_table(
     else:
         raw, packed = read_unpacked(path)
         if raw[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] not in (b"{", b"["):
-            opened = read_text_table(
+            return read_text_table(
                 path,
                 raw,
                 encoding=encoding,
@@ -111,16 +131,10 @@ def open_table(
                 column_names=column_names,
                 layout=layout,
             )
-            return _add_guesses_of_folder(opened, path)
         opened = _read_json(path, raw, encoding, history=history)
     if not len(opened.frame):
         raise DataError("the table has no rows", path=path)
-    return _add_guesses_of_folder(opened, path)
-
-
-def _add_guesses_of_folder(table: Table, path: Path) -> Table:
-    """Add what was found in private rows when tacit wrote the folder that the file lies in."""
-    return replace(table, guesses=tuple(dict.fromkeys([*table.guesses, *find_guesses(path)])))
+    return opened
 
 
 def _read_json(path: Path, raw: bytes, encoding: str | None, *, history: bool) -> Table:

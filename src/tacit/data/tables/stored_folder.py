@@ -9,7 +9,7 @@ import polars as pl
 
 from tacit.data.columns import RatingScale
 from tacit.data.stored_ratings import PublicInputs
-from tacit.data.tables.imported_files import CATALOGUE, read_description, require_keys
+from tacit.data.tables.imported_files import CATALOGUE, require_description
 
 
 def open_folder(folder: Path, public: PublicInputs) -> tuple[Path, PublicInputs]:
@@ -24,10 +24,9 @@ def open_folder(folder: Path, public: PublicInputs) -> tuple[Path, PublicInputs]
         Metadata of items is read in either case.
 
     Raises:
-        DataError: The description is incomplete.
+        DataError: The description is damaged, incomplete or of another format.
     """
-    description = read_description(folder) or {}
-    require_keys(description, folder)
+    description = require_description(folder)
     is_public = description["public"]
     has_stars = description["table"] != "events"
     if public.scale is None and is_public["scale"] and has_stars:

@@ -31,10 +31,11 @@ class TextLines:
                 end in its line.
         """
         texts = pl.Series(pl.from_arrow(lines[0]))
-        split = split_lines(texts, self.form, self.headers, [*header_of_role.values()])
+        names = [*header_of_role.values()]
+        split = split_lines(texts, self.form, self.headers, names, noun="header")
         for what in split.problems.values():
             raise DataError(
-                what.replace("the format", "the header"),
+                what,
                 expected="one row in each line",
                 fix="Write the ratings as Parquet.",
             )

@@ -19,7 +19,7 @@ import re
 import socket
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -37,7 +37,18 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import MOST_VALUES, PublicInputs, find_columns
 from tacit.data.tables.cells import read_arrow_cells, to_ids
 from tacit.data.tables.folder import is_folder
-from tacit.data.tables.imported_files import FILE, find_guesses, list_guesses
+from tacit.data.tables.imported_files import (
+    CATALOGUE,
+    FILE,
+    HEAD_LENGTH,
+    LARGEST_OTHER,
+    MARK,
+    find_guesses,
+    has_mark,
+    is_description,
+    list_guesses,
+    unreadable_description_error,
+)
 from tacit.data.tables.names import Role
 from tacit.data.tables.rows import split_quoted_line
 from tacit.data.tables.stored_folder import open_folder
@@ -67,6 +78,13 @@ _LEAST_TASKS = 4
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 """Endings of sources that are read as delimited text, and the delimiter; other files are
 Parquet."""
+_SIGNS_OF_PATTERNS = "*?[{"
+"""Signs of which one is in the name if a source is a pattern of several files."""
+_MAY_BE_DESCRIPTION = (
+    f"length(value) <= {LARGEST_OTHER} OR instr(substring(value, 1, {HEAD_LENGTH}), '{MARK}') > 0"
+)
+"""Condition in SQL that a text may be a description of a folder of tacit; other texts stay on the
+cluster."""
 _NO_DELIMITER = "\x01"
 """Sign that no header has, so that a cluster's reader gives the line of headers as one header."""
 _NO_QUOTE = "\x02"
@@ -147,9 +165,9 @@ def write_lists(
 ) -> None:
     """Write the lists of all people of a source as Parquet, on the cluster.
 
-    No person's rows or lists come to this machine. Errors are those of `open_spark`; a folder `out`
-    that is already there is a ClusterError, and a source without stars a DataError if the model is
-    of stars.
+    No person's rows or lists come to this machine. Errors are those of `open_spark`, also for a
+    folder that tacit wrote. A folder `out` that is already there is a ClusterError, and a source
+    without stars a DataError if the model is of stars.
 
     Args:
         source: As in `open_spark`.
@@ -162,6 +180,7 @@ def write_lists(
         tasks: As in `open_spark`.
     """
     with _session(remote) as session:
+        source, _, _ = _open_folder(session, source, PublicInputs())
         events = model.scale_ == EVENTS
         rows = _open_rows(
             session, source, column_names, model.scale_, events=events, needs_stars=True
@@ -376,7 +395,8 @@ def _open_lines(
     from pyspark.sql.functions import col, trim
 
     path = cluster_path(source)
-    delimiter = _DELIMITERS[Path(path).suffix]
+    # A file may be named .csv, and then has no ending for `pathlib`.
+    delimiter = next(sign for ending, sign in _DELIMITERS.items() if path.endswith(ending))
     with_header = session.read.csv(
         path, header=True, inferSchema=False, sep=_NO_DELIMITER, quote=_NO_QUOTE
     )
@@ -440,42 +460,107 @@ def _open_folder(
 
     Raises:
         DataError: The source is an imported folder that this machine does not see, or a description
-            is incomplete.
+            cannot be read or is incomplete.
     """
+    has_own_items = public.catalogue is not None
     if _is_name_in_catalogue(source):
         return source, public, ()
     local = Path(source)
     if is_folder(local):
         file, public = open_folder(local, public)
-        return str(file), public, find_guesses(file)
-    guesses: Sequence[str]
-    if local.exists():
+        source = str(file)
+        guesses = find_guesses(file)
+    elif local.exists():
         guesses = find_guesses(local)
     else:
-        is_file = source.endswith((".parquet", *_DELIMITERS))
-        folder = source.rpartition("/")[0] if is_file else source.rstrip("/")
-        description = _read_json(session, f"{folder}/{FILE}")
-        guesses = list_guesses(description, folder)
-        if guesses and not is_file:
+        guesses = _find_guesses_on_cluster(session, source)
+    if has_own_items:
+        guesses = drop_item_guesses(guesses)
+    return source, public, guesses
+
+
+def _find_guesses_on_cluster(session: Any, source: str) -> tuple[str, ...]:
+    """Find the facts on which files rest that perhaps the cluster alone sees.
+
+    Args:
+        session: The session.
+        source: A path or an address of files, a folder, or a pattern of several of them.
+
+    Returns:
+        The facts of all descriptions beside the files, as `find_guesses` returns them.
+
+    Raises:
+        DataError: The source is an imported folder, or a description cannot be read or is
+            incomplete.
+    """
+    above, slash, name = source.rstrip("/").rpartition("/")
+    parent = above if slash else "."
+    is_file = source.endswith((".parquet", *_DELIMITERS))
+    is_pattern = any(sign in name for sign in _SIGNS_OF_PATTERNS)
+    guesses: list[str] = []
+    if not is_file:
+        folder = source.rstrip("/")
+        descriptions = _read_descriptions(session, folder)
+        if any(is_description(description) for description in descriptions):
             raise DataError(
                 "this is a folder that tacit wrote",
                 path=source,
                 fix="Name its ratings.parquet or events.parquet.",
             )
-    if public.catalogue is not None:
-        guesses = drop_item_guesses(guesses)
-    return source, public, tuple(guesses)
+    if is_file or is_pattern:
+        for description in _read_descriptions(session, parent):
+            guesses += list_guesses(description, parent)
+    return tuple(dict.fromkeys(guesses))
 
 
-def _read_json(session: Any, path: str) -> Any:
-    """Read a JSON file that the cluster sees; None if there is none."""
+def _read_descriptions(session: Any, folder: str) -> list[Any]:
+    """Read the values of the data.json of a folder that the cluster sees, or of several folders.
+
+    Args:
+        session: The session.
+        folder: The folder, or a pattern of several.
+
+    Returns:
+        The values of each file, which another program may have written; empty without a file.
+
+    Raises:
+        DataError: A file cannot be read, and it may be a description.
+    """
+    from pyspark.errors import AnalysisException, PySparkException
+
+    path = f"{folder}/{FILE}"
+    try:
+        files = session.read.text(cluster_path(path), wholetext=True).filter(_MAY_BE_DESCRIPTION)
+        texts = files.toArrow()["value"].to_pylist()
+    except AnalysisException:  # there is no such file
+        return []
+    except PySparkException:
+        raise DataError(
+            "cannot tell whether tacit wrote this folder: this file cannot be read",
+            path=path,
+            fix="Let the cluster read it. If there is no such file, let the cluster list the "
+            "folder, since some stores otherwise refuse to say so. If another program wrote it, "
+            "move it to another folder.",
+        ) from None
+    descriptions = []
+    for text in texts:
+        try:
+            descriptions.append(json.loads(text))
+        except (ValueError, RecursionError):
+            if has_mark(text.encode()) or _has_catalogue(session, folder):
+                raise unreadable_description_error(folder) from None
+    return descriptions
+
+
+def _has_catalogue(session: Any, folder: str) -> bool:
+    """Tell whether the cluster sees a file of item metadata in a folder."""
     from pyspark.errors import AnalysisException
 
     try:
-        texts = session.read.text(cluster_path(path), wholetext=True).toArrow()["value"].to_pylist()
-        return json.loads(texts[0]) if texts else None
-    except (AnalysisException, ValueError):
-        return None
+        # Some clusters return a frame without columns for a path that is not there.
+        return bool(session.read.parquet(cluster_path(f"{folder}/{CATALOGUE}")).columns)
+    except AnalysisException:
+        return False
 
 
 def _count_tasks(frame: Any, tasks: int | None) -> int:
