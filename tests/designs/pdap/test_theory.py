@@ -288,3 +288,6 @@ def test_corollary_2_of_one_vendor_has_no_term_of_neighbours():
     one_video = replace(CUBE, M=1, K=1, Gamma=0)
     expected = 64 * LOG + 16 * 10 * 5 + 4 * 3.289868 + 2 * LOG
     assert theory.uniform_regret_as_printed(one_video) == pytest.approx(expected, rel=1e-6)
+    two_vendors = replace(one_video, M=2)
+    expected += 64 * LOG + (4 + LOG) * 3.289868 * math.e
+    assert theory.uniform_regret_as_printed(two_vendors) == pytest.approx(expected, rel=1e-6)

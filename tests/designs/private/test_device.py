@@ -161,6 +161,7 @@ def forged(data: bytes, change: Any) -> bytes:
         lambda c: c["header"]["units"].update(means="1"),
         lambda c: c["header"]["units"]["items"].pop(),
         lambda c: c["header"].update(clip=float("nan")),
+        lambda c: c["header"].update(cold=-1),
         lambda c: c["arrays"].pop(),
         lambda c: c["arrays"].append({"name": "more", "dtype": "<i2", "shape": [1]}),
         lambda c: c["arrays"][0].update(shape=[25]),
