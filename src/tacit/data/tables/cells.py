@@ -201,8 +201,8 @@ class CleanColumns:
     read: int
     """Number of rows of the table, also of those that could not be read."""
     spellings: pl.DataFrame | None = None
-    """The distinct pairs of `id`, the id of a person as text, and `written`, a cell that was read as
-    this id, of the rows that are kept; None if each id is written as it is read."""
+    """The distinct pairs of `id`, the id of a person as text, and `written`, a cell that was read
+    as this id, of the rows that are kept; None if each id is written as it is read."""
 
 
 def clean_rows(table: Table, positions: Mapping[Role, int], rules: Rules) -> CleanColumns:
