@@ -171,7 +171,7 @@ def test_a_table_may_have_the_name_of_a_description(tmp_path: Path) -> None:
 
 
 def test_a_pipe_with_the_name_of_a_description_is_not_opened(tmp_path: Path) -> None:
-    """Opening it would wait until somebody writes into it."""
+    """Opening it would wait for a writer."""
     (tmp_path / "r.csv").write_text("user,item\n1,2\n")
     os.mkfifo(tmp_path / "data.json")
     found: list[tuple[str, ...]] = []

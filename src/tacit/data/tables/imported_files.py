@@ -31,7 +31,7 @@ HEAD_LENGTH = 200
 """Number of first bytes of a description that have the mark."""
 LARGEST_OTHER = 2**20
 """Largest number of bytes of a file that is parsed without the mark in its first bytes, since
-somebody may have written a description anew. Larger files are of other programs."""
+another program may have rewritten a description. Larger files are of other programs."""
 TABLES = ("ratings", "events")
 """Values of the key `table`: the name of the file of rows without its ending."""
 JOINED_PEOPLE = "joined_people"
