@@ -94,7 +94,9 @@ def test_a_repeated_call_learns_what_is_left():
     visits = bandit.choose(np.full((9, 2), 0.5))
     bandit.learn(Visits(visits.arms[:1], visits.choices[:1]), [1.0])
     mixed = Visits([*old.arms, *visits.arms], old.choices + visits.choices)
-    with pytest.raises(PrivacyError, match=r"2 of 10 answers.*number 1, 2 of.*Number 1: .*another learner"):
+    with pytest.raises(
+        PrivacyError, match=r"2 of 10 answers.*number 1, 2 of.*Number 1: .*another learner"
+    ):
         bandit.learn(mixed, np.ones(10))
     assert learned(bandit) == 9
 
