@@ -413,6 +413,18 @@ def test_a_file_of_other_reports_is_doubted(tacit, tmp_path):
         assert ("check that this file has reports to this campaign" in said) == (name == "other")
 
 
+def test_a_file_whose_reports_were_sent_often_is_not_doubted(tacit, tmp_path):
+    """Most are refused as duplicates, and the file is the right one."""
+    campaign = new_campaign(range(50), rated=5, epsilon=2.0)
+    (tmp_path / "c.bin").write_bytes(campaign.encode())
+    (tmp_path / "r.bin").write_bytes(Report(campaign.id, 1, 0).encode() * 4)
+    code, out, _ = tacit("sketches", "fold", tmp_path / "c.bin", tmp_path / "r.bin")
+    said = " ".join(out.split())
+    assert code == 0
+    assert "3 duplicate" in said
+    assert "check that this file" not in said
+
+
 def test_counts_lie_beside_their_reports(tacit, tmp_path):
     """Without --out the counts of r.bin are r.counts, replaced with --force alone."""
     campaign = new_campaign(range(50), rated=5, epsilon=2.0)

@@ -190,6 +190,15 @@ def test_sentence_has_the_factor():
 
 
 @pytest.mark.parametrize(
+    ("epsilon", "factor"),
+    [(0.2, "1.23"), (0.09, "1.095"), (0.01, "1.011"), (1e-3, "1.0011"), (3e-6, "1.0000031")],
+)
+def test_a_small_factor_has_more_digits(epsilon, factor):
+    """A factor that is rounded up to 1.01 would be that of epsilon 0.01, however small epsilon."""
+    assert f"at most {factor} times" in card("laplace", epsilon).sentence
+
+
+@pytest.mark.parametrize(
     ("name", "given", "said"),
     [
         ("rot13", {"epsilon": 1.0}, "Mechanisms: bit-release"),

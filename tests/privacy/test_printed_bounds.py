@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import localcontext
 
 import pytest
 from hypothesis import given
@@ -45,3 +46,10 @@ def test_examples(number: float, digits: int, upper: str, lower: str) -> None:
     """Zeros at the end are left out, and so is what accountants add for the rounding of floats."""
     assert format_upper_bound(number, digits=digits) == upper
     assert format_lower_bound(number, digits=digits) == lower
+
+
+def test_the_decimal_context_of_a_caller_does_not_matter() -> None:
+    """A context of few digits would round the bound to the nearest of its own."""
+    with localcontext(prec=3):
+        assert format_upper_bound(8.116421, digits=4) == "8.117"
+        assert format_lower_bound(8.116421, digits=4) == "8.116"

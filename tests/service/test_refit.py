@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import time
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tacit.atomic_writes import write_whole
 from tacit.cli.app import main
 from tacit.cli.refit import write_units
 from tacit.data.synthetic import generate
+from tacit.designs.private import folder_fits
 from tacit.designs.private.folder_fits import (
     RefitSettings,
     choose_newest,
@@ -216,6 +218,20 @@ def test_a_refit_is_the_next_fit_of_the_plan(folder, data, capsys):
     assert (done["budget_status"]["fits"], done["budget_status"]["further"]) == (2, 50)
     assert done["budget_status"]["lifetime"] == 3
     assert done["previous_digest"] != done["digest"]
+
+
+def test_the_printed_total_is_not_below_what_was_spent(folder, data, capsys, monkeypatch):
+    """It is rounded up, as all bounds are."""
+
+    def fit_and_set_total(*given):
+        fit = fit_next(*given)
+        fit.model.budget_status_ = replace(fit.model.budget_status_, total=1.23412)
+        return fit
+
+    monkeypatch.setattr(folder_fits, "fit_next", fit_and_set_total)
+    assert main(["refit", str(folder), str(data / "shop.csv")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "epsilon 1.235 of 3 allowed is spent in total" in shown
 
 
 def test_a_worse_model_is_charged_and_not_served(folder, data, capsys, tmp_path):

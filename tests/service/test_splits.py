@@ -21,6 +21,7 @@ from tacit.errors import ConfigError, TacitError
 from tacit.ledger import Cost, Holder
 from tacit.service import split_releases, splits
 from tacit.service.deployment import Deployment
+from tacit.service.idempotency import SALT_BYTES
 from tacit.service.keys import LISTS, Role, add_key
 from tacit.service.kinds import installed_kinds
 from tacit.service.served_things import Section
@@ -32,6 +33,7 @@ from tacit.service.splits import (
     add_noise,
     compare,
     count_day,
+    encode_days,
     encode_lines,
     join_lines,
     noise_scale,
@@ -659,3 +661,13 @@ def test_whatever_one_person_sends_changes_two_counts_by_one(arms: Any) -> None:
         assert change.sum() <= splits.MOST_OF_A_PERSON
 
     compare_days()
+
+
+def test_printed_epsilons_are_not_below_what_is_charged(tmp_path: Path) -> None:
+    """The card and the receipt round up; what a setting has to be put back to is not rounded."""
+    split = Split.from_section(section(tmp_path, 0.12345612))
+    for text in (split.guarantees()[0].sentence, split.describe_releases()):
+        assert "0.123457" in text
+    stored = bytes(SALT_BYTES) + encode_days([], 0.12345678)
+    with pytest.raises(ConfigError, match=r"epsilon was 0\.12345678 for"):
+        split.check_stored_states(lambda _: stored)

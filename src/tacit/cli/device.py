@@ -296,7 +296,9 @@ def fold(
     refused = {reason: count for reason, count in server.rejected.items() if count}
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in refused.items()) or "none"
     sentence = f"Counted {server.reports:,} reports; refused: {reasons}. The counts are in {out}."
-    if sum(refused.values()) > server.reports:
+    received = server.reports + sum(refused.values())
+    # Duplicates and late reports are of this campaign: they are no sign of a wrong file.
+    if server.rejected["malformed"] + server.rejected["another campaign"] > received / 2:
         sentence += " Most were refused: check that this file has reports to this campaign."
     looks_crafted = None  # reports of other methods are not tested
     if decoded_campaign.asks_about_sets and server.reports:

@@ -144,10 +144,11 @@ def _describe_fit(folder: Path, settings: RefitSettings, fit: FolderFit) -> dict
 def _write_sentences(settings: RefitSettings, fit: FolderFit) -> list[str]:
     """Return sentences about a fit: what is spent and left, and whether its model is served."""
     from tacit.designs.private.folder_fits import NEWEST
+    from tacit.privacy import format_upper_bound
 
     status = fit.model.budget_status_
     served = "It is served from now on." if fit.replaced else f"It is NOT served: {fit.reason}."
-    spent = f"epsilon {status.total:.4g}"
+    spent = f"epsilon {format_upper_bound(status.total, digits=4)}"
     if status.lifetime is not None:
         spent += f" of {status.lifetime:g} allowed"
     spent += f" is spent in total, at delta {settings.delta:g}"

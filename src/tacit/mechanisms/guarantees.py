@@ -32,6 +32,8 @@ from tacit.privacy import Adjacency, Basis, Guarantee, Trust, format_upper_bound
 
 _LIST_LENGTH = 10
 """Length of the list on the card of `top-selection`."""
+_MOST_FACTOR_DIGITS = 12
+"""Most digits of the factor e^epsilon on a card; more would show the rounding of floats."""
 _WRITTEN_AS_POWER = 13.8
 """From this epsilon on, a card writes the factor e^epsilon as a power, such as "e^13.8".
 
@@ -339,7 +341,7 @@ def _card(name: str, terms: Terms, epsilon: float, delta: float, parameters: str
 def _sentence(terms: Terms, epsilon: float, delta: float) -> str:
     """Say what epsilon and delta mean to a person, to whom the card says "you"."""
     if epsilon < _WRITTEN_AS_POWER:
-        factor = format_upper_bound(math.exp(epsilon), digits=3)
+        factor = _format_factor(math.exp(epsilon))
     else:
         factor = f"e^{format_upper_bound(epsilon, digits=3)}"
     chance = f", plus a chance of {format_upper_bound(delta)}" if delta else ""
@@ -347,6 +349,15 @@ def _sentence(terms: Terms, epsilon: float, delta: float) -> str:
         f"Any property of {terms.released} is at most {factor} times as likely as it "
         f"would be {_neighbour(terms.adjacency)}{chance}; and the reverse."
     )
+
+
+def _format_factor(factor: float) -> str:
+    """Format e^epsilon, rounded up: to 3 digits, and at most by a tenth of what it exceeds 1."""
+    digits = 3
+    # From 1.1 on, a step of the third digit, 0.01, is at most a tenth of the excess.
+    if 1 < factor < 1.1:
+        digits = min(2 - math.floor(math.log10(factor - 1)), _MOST_FACTOR_DIGITS)
+    return format_upper_bound(factor, digits=digits)
 
 
 def _neighbour(adjacency: Adjacency) -> str:

@@ -1,6 +1,7 @@
-"""Bounds of privacy as short texts that promise no more than the bounds.
+"""Bounds of privacy as short texts that promise no more than the bounds, but for one part in 10^12.
 
-Printed to the nearest digit, half of all upper bounds are below the number that was proved.
+Printed to the nearest digit, half of all upper bounds are below the number that was proved. A text
+may be on the wrong side of its bound by the rounding of floats alone; see `_NEGLIGIBLE`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 _NEGLIGIBLE = Decimal("1e-12")
 """Relative difference that is not shown. Accountants add margins of such a size for the rounding of
 floats: a loss of 1.0000000000000033 nats is shown as 1, and not as 1.00001."""
+_EXACT_DIGITS = 60
+"""More digits than any product of a float's text and a factor has, so that it is not rounded."""
 
 
 def format_upper_bound(number: float, *, digits: int = 6) -> str:
@@ -33,5 +36,7 @@ def _format(number: float, digits: int, rounding: str, factor: Decimal) -> str:
     if not math.isfinite(number):
         return f"{number:g}"
     exact = Decimal(repr(float(number)))
-    rounded = Context(prec=digits, rounding=rounding).plus(exact * factor)
+    # `exact * factor` would be rounded by the context of the thread, which a caller may have set.
+    product = Context(prec=_EXACT_DIGITS).multiply(exact, factor)
+    rounded = Context(prec=digits, rounding=rounding).plus(product)
     return f"{float(rounded):.{digits}g}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from decimal import ROUND_UP, Decimal
 
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust, format_upper_bound
 from tacit.profile_sums.fits import Fit, list_assumed_public, total_epsilon
@@ -155,17 +154,11 @@ def _describe_lifetime(fits: Sequence[Fit], delta: float, lifetime: float | None
         lifetime: Epsilon that all fits may cost together; None or inf: no limit.
     """
     if lifetime is not None and math.isfinite(lifetime):
-        return f"{_LIFETIME}, up to epsilon {_round_up(lifetime, 4)} for all fits together"
+        limit = format_upper_bound(lifetime, digits=4)
+        return f"{_LIFETIME}, up to epsilon {limit} for all fits together"
     one_more = total_epsilon((*fits, fits[-1]), delta)
-    epsilon = _round_up(one_more, 3)
+    epsilon = format_upper_bound(one_more, digits=3)
     return f"{_LIFETIME}; one more fit like the last makes epsilon {epsilon} together"
-
-
-def _round_up(number: float, digits: int) -> str:
-    """Format a positive number as a decimal text, rounded up to `digits` significant digits."""
-    exact = Decimal(repr(number))
-    last_digit = Decimal(1).scaleb(exact.adjusted() - digits + 1)
-    return f"{exact.quantize(last_digit, rounding=ROUND_UP).normalize():f}"
 
 
 def _card_with_noise(

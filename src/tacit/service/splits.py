@@ -40,7 +40,7 @@ from tacit.atomic_writes import write_whole
 from tacit.errors import ConfigError, OutputError
 from tacit.ledger import Cap, Cost, Holder
 from tacit.mechanisms.laplace import discrete_laplace
-from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust, format_upper_bound
 from tacit.service.idempotency import SALT_BYTES, thing_state_name
 from tacit.service.keys import LISTS
 from tacit.service.served_things import Section, ServedThing
@@ -209,8 +209,8 @@ class Split(ServedThing):
         """Return what was released and cannot be recalled, for a person's receipt."""
         return (
             f"noisy counts of the people that lists of '{self.name}' were served to and who "
-            f"clicked, each day at epsilon {self.settings.epsilon:g}; the lines of a day "
-            "are removed once its counts are released"
+            f"clicked, each day at epsilon {format_upper_bound(self.settings.epsilon)}; the lines "
+            "of a day are removed once its counts are released"
         )
 
     def check_named_things(self, addresses: Collection[str]) -> None:
@@ -239,7 +239,7 @@ class Split(ServedThing):
         epsilon = json.loads(stored[SALT_BYTES:])["epsilon"]
         if epsilon != self.settings.epsilon:
             raise ConfigError(
-                f"{TOML}: splits.{self.name}.epsilon was {epsilon:g} for the days that were "
+                f"{TOML}: splits.{self.name}.epsilon was {epsilon} for the days that were "
                 f"released. Put it back, or rename the section [splits.{self.name}]."
             )
 
@@ -249,8 +249,8 @@ class Split(ServedThing):
         card = Guarantee(
             name="Daily figures of a comparison of lists",
             sentence=(
-                f"The figures of one day are {epsilon:g}-differentially private for each person: "
-                "whether lists were served to them, and whether they clicked."
+                f"The figures of one day are {format_upper_bound(epsilon)}-differentially private "
+                "for each person: whether lists were served to them, and whether they clicked."
             ),
             protects="one person's lists and clicks, from those who see the figures",
             adjacency=Adjacency("user", "add or remove"),

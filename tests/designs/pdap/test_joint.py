@@ -221,7 +221,7 @@ def test_a_refused_answer_keeps_no_other_from_being_learned(spoil, error, positi
     choices = policy.select_many(stream(10)[0])
     rewards = [1.0] * 10
     choices[position], rewards[position] = spoil(choices[position])
-    with pytest.raises(error, match=f"1 of 10 answers.*number {position + 1}:"):
+    with pytest.raises(error, match=f"1 of 10 answers.*Number {position + 1}:"):
         policy.update_many(choices, rewards)
     assert waiting(policy) == 9
 

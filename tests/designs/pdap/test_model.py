@@ -66,11 +66,24 @@ def test_a_reward_out_of_range_keeps_no_other_from_being_learned(odd):
     visits = bandit.choose(np.full((10, 2), 0.5))
     rewards = np.ones(10)
     rewards[3] = odd
-    with pytest.raises(DataError, match=r"1 of 10 answers.*number 4: a reward is out of range"):
+    with pytest.raises(DataError, match=r"1 of 10 answers.*Number 4: a reward is out of range"):
         bandit.learn(visits, rewards)
     assert learned(bandit) == 9
     bandit.learn(visits, np.where(np.arange(10) == 3, 1.0, np.nan))
     assert learned(bandit) == 10
+
+
+def test_refused_answers_are_named_and_visits_without_an_answer_not_counted():
+    """Of 60 visits 50 have answers, and 25 of these are refused: 20 are named."""
+    bandit = bandit_of(["left", "right"]).fit()
+    visits = bandit.choose(np.full((60, 2), 0.5))
+    rewards = np.full(60, np.nan)
+    rewards[10:35] = 7.0
+    rewards[35:] = 1.0
+    named = ", ".join(str(number) for number in range(11, 31))
+    with pytest.raises(DataError, match=rf"25 of 50 answers.*: number {named} and 5 more of"):
+        bandit.learn(visits, rewards)
+    assert learned(bandit) == 25
 
 
 def test_a_repeated_call_learns_what_is_left():
@@ -81,7 +94,9 @@ def test_a_repeated_call_learns_what_is_left():
     visits = bandit.choose(np.full((9, 2), 0.5))
     bandit.learn(Visits(visits.arms[:1], visits.choices[:1]), [1.0])
     mixed = Visits([*old.arms, *visits.arms], old.choices + visits.choices)
-    with pytest.raises(PrivacyError, match=r"2 of 10 answers.*number 1: .*another learner"):
+    with pytest.raises(
+        PrivacyError, match=r"2 of 10 answers.*number 1, 2 of.*Number 1: .*another learner"
+    ):
         bandit.learn(mixed, np.ones(10))
     assert learned(bandit) == 9
 

@@ -56,3 +56,42 @@ def test_a_task_that_runs_is_not_forgotten(clock):
         return first is second
 
     assert asyncio.run(run())
+
+
+def test_a_task_that_runs_keeps_no_other_from_being_forgotten(clock):
+    """Results of tasks that ended are forgotten in their time, though an older task runs on."""
+
+    async def work():
+        return "result"
+
+    async def run():
+        recent = RecentTasks()
+        end = asyncio.Event()
+        running = recent.run_once("a", end.wait)
+        await recent.run_once("b", work)
+        clock.append(KEPT_SECONDS + 1)
+        found = recent.find("a"), recent.find("b")
+        end.set()
+        await running
+        return found == (running, None)
+
+    assert asyncio.run(run())
+
+
+def test_a_forgotten_key_starts_another_task(clock):
+    """It may be forgotten although its time is not over, and even if there is none."""
+
+    async def work():
+        return "result"
+
+    async def run():
+        recent = RecentTasks()
+        recent.forget("a")
+        first = recent.run_once("a", work)
+        await first
+        assert recent.find("a") is first
+        recent.forget("a")
+        assert recent.find("a") is None
+        return recent.run_once("a", work) is not first
+
+    assert asyncio.run(run())

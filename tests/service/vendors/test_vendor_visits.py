@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,7 +18,7 @@ from starlette.testclient import TestClient
 from tacit.designs.pdap.features import GRAINS
 from tacit.designs.pdap.forwarding import Forwarder
 from tacit.designs.pdap.joint import JointLearner
-from tacit.designs.pdap.messages import Forward, Offer
+from tacit.designs.pdap.messages import LARGEST_ANSWER, Forward, Offer
 from tacit.designs.pdap.serve import visits
 from tacit.designs.pdap.serve.recent_tasks import KEPT_SECONDS
 from tacit.designs.pdap.serve.served_vendor import ServedVendor
@@ -27,7 +28,10 @@ from tacit.errors import ConfigError
 from tacit.ledger import Holder
 from tacit.randomness import secure
 from tacit.service import create_app, open_service
+from tacit.service.commits import REQUEST_DEADLINE
+from tacit.service.idempotency import reply
 from tacit.service.keys import Caller, Role
+from tacit.service.problems import LATE, retry_later
 
 RAW = (0.123456789, 0.987654321)
 
@@ -296,6 +300,96 @@ def test_the_log_does_not_tell_at_which_visits_a_neighbour_was_chosen(patient_pa
     assert sorted(forms["ann"]) == sorted(forms["bob"])
 
 
+@pytest.mark.parametrize("arms", ["own", "neighbours"])
+def test_step_3_has_no_deadline_whatever_was_chosen(pair, choosing, monkeypatch, arms):
+    """Otherwise a busy service would store it for own videos, and not for neighbours' ones."""
+    choosing(arms)
+    deadlines, tasks = [], []
+    finish = visits.VisitRequest.finish
+
+    async def finish_and_note(*given):
+        deadlines.append(REQUEST_DEADLINE.get())
+        tasks.append(asyncio.current_task())
+        return await finish(*given)
+
+    monkeypatch.setattr(visits.VisitRequest, "finish", finish_and_note)
+    assert pair.home.visit(key="the-same-key").status_code == 200
+    entries_of_visits(pair.home, 2)
+    assert deadlines == [math.inf]
+    assert tasks == [pair.home.served.last_steps.find(("ann", "the-same-key"))]
+
+
+@pytest.mark.parametrize("arms", ["own", "neighbours"])
+def test_a_retry_tries_a_step_3_that_failed_again(pair, choosing, monkeypatch, arms):
+    """At once, and not only when a minute is over: the log then has its second entry."""
+    choosing(arms)
+    tried = []
+
+    async def fails(*_):
+        tried.append(True)
+        raise retry_later(LATE)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(visits.VisitRequest, "finish", fails)
+        first = pair.home.visit(key="the-same-key")
+        assert first.status_code == (200 if arms == "own" else 503)
+        end = time.monotonic() + 300  # ends a test that hangs
+        while pair.home.served.last_steps.find(("ann", "the-same-key")) is not None or not tried:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+    entries_of_visits(pair.home, 1)
+    second = pair.home.visit(key="the-same-key")
+    assert (second.status_code, second.json()["source"]) == (200, arms.removesuffix("s"))
+    entries_of_visits(pair.home, 2)
+    crossed(pair, 1)
+
+
+@pytest.mark.parametrize("arms", ["own", "neighbours"])
+def test_nothing_is_sent_for_a_visit_without_a_time(pair, choosing, again, monkeypatch, arms):
+    """Step 1 was stored by an earlier tacit, which did not store when the visit began."""
+    choosing(arms)
+
+    def dies(*_):
+        raise RuntimeError
+
+    def reply_without_time(content, status=200):
+        content.pop("began", None)
+        return reply(content, status)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(visits, "reply", reply_without_time)
+        patch.setattr(visits.VisitRequest, "_ask", dies)
+        assert pair.home.visit(key="the-same-key").status_code == 500
+    for new in again(pair):
+        shown = new.home.visit(key="the-same-key")
+        assert (shown.status_code, shown.json()["source"]) == (200, "own")
+        time.sleep(0.2)
+        assert new.home.wire.crossed == []
+
+
+def test_no_call_is_made_or_remembered_without_time_for_it(pair):
+    """A retry that has time makes the call; one that has none gets what was called before."""
+    calls = pair.home.served.reach.calls
+    peer = pair.home.served.neighbours["arthouse"]
+    forward = Forward(bytes(16), 0, 1, ()).encode()
+    made = []
+
+    async def answer(request):
+        made.append(request)
+        raise httpx2.ConnectError("gone")
+
+    async def run():
+        pair.home.wire.answers = answer
+        for seconds in (0.0, 1e-6):
+            assert calls.ask(peer, forward, seconds=seconds) is None
+        call = calls.ask(peer, forward)
+        await asyncio.wait([call])
+        assert calls.ask(peer, forward, seconds=0.0) is call
+
+    asyncio.run(run())
+    assert len(made) == 1
+
+
 def test_a_call_is_not_cut_short_when_its_visitor_leaves(pair):
     """A visitor who hangs up does not end the call: the neighbour would see whose offer counted."""
     calls = pair.home.served.reach.calls
@@ -507,12 +601,18 @@ def _huge(pair, request):
     return httpx2.Response(200, headers=headers, content=_flood())
 
 
+def _long(pair, request):
+    body = _offer(request)
+    body += bytes(LARGEST_ANSWER + 1 - len(body))
+    return httpx2.Response(200, headers=_answer(pair, request, body), content=_whole(body))
+
+
 def _fault(pair, request):
     return httpx2.Response(500)
 
 
 KINDS = [_redirect, _unsigned, _by_another, _for_another, _for_another_asker, _wrong_type, _packed]
-KINDS += [_rubbish, _ugly]
+KINDS += [_rubbish, _ugly, _long]
 
 
 @pytest.mark.usefixtures("asking")

@@ -667,12 +667,16 @@ class JointLearner(Policy):
         return Ranges(lows, widths, is_neighbour)
 
 
+_MOST_NAMED_REFUSALS = 20
+"""Most refused answers of one call that an error names by position."""
+
+
 def raise_refusals(refusals: Mapping[int, TacitError], answers: int) -> None:
-    """Raise an error that says which answers of one call were refused; none if none were.
+    """Raise an error that says which answers of one call were refused; does nothing if none was.
 
     Args:
         refusals: by position of the answer in the call, from 0.
-        answers: number of answers of the call.
+        answers: number of answers of the call; visits without an answer are not counted.
 
     Raises:
         TacitError: The first refusal itself if the call had one answer; otherwise an error of its
@@ -684,10 +688,14 @@ def raise_refusals(refusals: Mapping[int, TacitError], answers: int) -> None:
     error = refusals[first]
     if answers == 1:
         raise error
+    positions = sorted(refusals)
+    numbers = ", ".join(str(position + 1) for position in positions[:_MOST_NAMED_REFUSALS])
+    if len(positions) > _MOST_NAMED_REFUSALS:
+        numbers += f" and {len(positions) - _MOST_NAMED_REFUSALS} more"
     message = (
-        f"{len(refusals)} of {answers} answers were not learned, and all others were learned or "
-        f"came too late: do not send those again. The first one that was not is number "
-        f"{first + 1}: {error}"
+        f"{len(refusals)} of {answers} answers were not learned: number {numbers} of the call's "
+        "visits. All others were learned or came too late: do not send those again. Visits without "
+        f"an answer still wait. Number {first + 1}: {error}"
     )
     if isinstance(error, PrivacyError):
         raise PrivacyError(message) from None

@@ -210,7 +210,8 @@ class PDap:
         policy = self.policy  # before `fit` this raises, and nothing was learned
         refusals: dict[int, TacitError] = {}
         positions: list[int] = []
-        for position in np.flatnonzero(~np.isnan(reward_array)).tolist():
+        answered = np.flatnonzero(~np.isnan(reward_array)).tolist()
+        for position in answered:
             if 0 <= reward_array[position] <= 1:
                 positions.append(position)
             else:
@@ -221,7 +222,7 @@ class PDap:
         refused_choices = policy.learn_answers(choices, reward_array[positions].tolist())
         for number, error in refused_choices.items():
             refusals[positions[number]] = error
-        raise_refusals(refusals, len(visits.choices))
+        raise_refusals(refusals, len(answered))
         return self
 
     def predict(self, contexts: ArrayLike) -> list[Hashable]:

@@ -78,7 +78,8 @@ class Limits:
 
     Both limits in nats are for everything the owner rated, whatever unit a campaign states its
     epsilon for. A report with 32 questions and epsilon 1 for one rating costs epsilon 32 for
-    everything.
+    everything. There is one exception: of a report that names a pair of rated items, they count
+    what it reveals of the stars alone, not that these items were rated (`most_rated_pairs`).
 
     Raises:
         ValueError: A value is of another type, a number is below 0 or NaN, or a unit is none of

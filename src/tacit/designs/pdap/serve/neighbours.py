@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from tacit.designs.pdap.messages import LARGEST_ANSWER, LARGEST_MESSAGE, Forward
+from tacit.designs.pdap.messages import LARGEST_ANSWER, Forward
 from tacit.designs.pdap.serve import signatures
 from tacit.designs.pdap.serve.recent_tasks import RecentTasks
 from tacit.designs.pdap.serve.signatures import SignatureError, audience_of
@@ -133,6 +133,8 @@ def _is_vendor_address(url: str) -> bool:
 
 LONGEST_CALL = 1.0
 """Seconds of a call, at most."""
+SHORTEST_CALL = 0.01
+"""Seconds of a call, at least: no call is made in less time, since none could be answered."""
 _LONGEST_CHECK = 0.8
 """Seconds of a check whether a neighbour is ready, at most."""
 _FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, OSError, TimeoutError, ValueError)
@@ -196,7 +198,7 @@ class Calls:
 
     def ask(
         self, peer: Neighbour, forward: bytes, *, seconds: float = LONGEST_CALL
-    ) -> asyncio.Task[bytes | None]:
+    ) -> asyncio.Task[bytes | None] | None:
         """Start a call that sends a Forward to a neighbour, unless it was sent a short time ago.
 
         The call runs to its end even if nobody waits for it, because the neighbour must not see
@@ -209,16 +211,19 @@ class Calls:
 
         Returns:
             A task that ends with the content of the signed answer; None if no answer that can be
-            trusted comes in time. It is the first call's task if the Forward was sent before.
+            trusted comes in time. It is the first call's task if the Forward was sent before. None
+            in place of a task if it was not, and `seconds` is below `SHORTEST_CALL`: then nothing
+            is sent or remembered.
 
         Raises:
             MessageError: The bytes are not an encoded Forward.
         """
         nonce = Forward.decode(forward).request.hex()
+        key = (peer.name, forward)
+        if seconds < SHORTEST_CALL:
+            return self.recent.find(key)
         longest = min(seconds, LONGEST_CALL)
-        return self.recent.run_once(
-            (peer.name, forward), lambda: self._post(peer, forward, nonce, longest)
-        )
+        return self.recent.run_once(key, lambda: self._post(peer, forward, nonce, longest))
 
     async def is_ready(self, peer: Neighbour) -> bool:
         """Check whether a neighbour's service says that it is ready."""
@@ -267,13 +272,12 @@ class Calls:
         body = b""
         async for part in answer.aiter_raw():
             body += part
-            if len(body) > LARGEST_MESSAGE:
+            if len(body) > LARGEST_ANSWER:
                 return None
         headers = [(name.lower(), value) for name, value in answer.headers.multi_items()]
         with suppress(SignatureError):
             self.sender_of(headers, [peer], status=200, body=body, nonce=nonce)
-            if len(body) <= LARGEST_ANSWER:  # answers are kept for a while
-                return body
+            return body
         return None
 
     def _client(self, peer: Neighbour) -> httpx2.AsyncClient:

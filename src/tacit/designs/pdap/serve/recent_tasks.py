@@ -33,20 +33,32 @@ class RecentTasks:
             key: names the task.
             make: makes the coroutine that the task runs.
         """
-        self._forget_old()
-        if key in self._started:
-            _, task = self._started[key]
-        else:
+        task = self.find(key)
+        if task is None:
             task = asyncio.get_running_loop().create_task(make())
             self._started[key] = (time.monotonic(), task)
         return task
 
+    def find(self, key: Hashable) -> asyncio.Task[Any] | None:
+        """Return the task that was started for this key a short time ago; None if none was."""
+        self._forget_old()
+        if key not in self._started:
+            return None
+        _, task = self._started[key]
+        return task
+
+    def forget(self, key: Hashable) -> None:
+        """Forget the task of this key, if there is one, so that the key can start another one."""
+        self._started.pop(key, None)
+
     def _forget_old(self) -> None:
         """Forget tasks that ended and were started more than KEPT_SECONDS ago."""
         newest_to_forget = time.monotonic() - KEPT_SECONDS
-        while self._started:
-            key = next(iter(self._started))
-            started, task = self._started[key]
-            if started > newest_to_forget or not task.done():
+        old_keys: list[Hashable] = []
+        for key, (started, task) in self._started.items():
+            if started > newest_to_forget:
                 break
+            if task.done():
+                old_keys.append(key)
+        for key in old_keys:
             del self._started[key]

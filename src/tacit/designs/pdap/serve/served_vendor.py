@@ -13,6 +13,7 @@ from fastapi import Response
 
 from tacit.designs.pdap import guarantees
 from tacit.designs.pdap.serve.neighbours import Calls, Neighbour, Reach
+from tacit.designs.pdap.serve.recent_tasks import RecentTasks
 from tacit.designs.pdap.serve.settings import VendorSettings, peers_of
 from tacit.designs.pdap.serve.signatures import read_private_key
 from tacit.designs.pdap.serve.state import MOST_VIDEOS, VERSION, VendorState, read_articles, unpack
@@ -39,6 +40,7 @@ class ServedVendor(ServedThing):
         neighbours: by name.
         reach: knows which neighbours can be asked now; None if there are no neighbours.
         cache: opens the stored state.
+        last_steps: step 3 of visits that were forwarded a short time ago; see `serve.visits`.
     """
 
     SETTINGS: ClassVar = VendorSettings
@@ -49,6 +51,7 @@ class ServedVendor(ServedThing):
     neighbours: Mapping[str, Neighbour] = field(repr=False)
     reach: Reach | None = field(repr=False)
     cache: StateCache = field(repr=False)
+    last_steps: RecentTasks = field(default_factory=RecentTasks, repr=False)
 
     @classmethod
     def from_section(cls, section: Section) -> Self:

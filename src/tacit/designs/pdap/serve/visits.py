@@ -6,7 +6,8 @@ Visit    1. A transaction charges for learning and forwarding, chooses an own vi
          that can be asked, whatever was chosen; each call runs to its end.
          3. Once all calls have ended, another transaction takes the offer, or chooses an own video
          if there is none to show. If an own video was chosen in step 1, the visitor has it
-         already, and the transaction stores the same state again.
+         already, and the transaction stores the same state again. Step 3 is a task of its own in
+         both cases; the request for a neighbour's offer only waits for it.
          All steps have the visitor's Idempotency-Key. A retry repeats what is stored: the same
          neighbours, the same bytes, and, once step 3 is stored, its answer.
 Sending  A process sends the bytes of a visit once, and only while the visit is younger than
@@ -66,7 +67,7 @@ from tacit.service.access import (
     allow_bytes,
 )
 from tacit.service.commits import REQUEST_DEADLINE
-from tacit.service.http_bodies import OCTETS
+from tacit.service.http_bodies import JSON, OCTETS
 from tacit.service.idempotency import Reply, reply
 from tacit.service.keys import NAME, Caller, Role
 from tacit.service.operations import Operation
@@ -331,15 +332,16 @@ class VisitRequest:
             return first_answer
         next_steps = json.loads(bytes(first_answer.body))  # what `begin` stored for steps 2 and 3
         calls = self._ask(next_steps, max(0.0, calls_end - time.monotonic()))
+        is_repeated = "idempotency-replayed" in first_answer.headers
+        finishing = self._finish_once(next_steps, calls)
         if next_steps["shown"] is not None:
-            self._finish_later(next_steps, calls)
-            is_repeated = "idempotency-replayed" in first_answer.headers
             return reply(next_steps["shown"]).response(is_repeated=is_repeated)
-        if calls:
-            async with access.release_place(request):
-                await asyncio.wait(calls.values())
-        peer = next_steps["peer"]
-        return await self.finish(next_steps, calls[peer].result() if peer in calls else None)
+        async with access.release_place(request):
+            await asyncio.wait([finishing])
+        finished = finishing.result()
+        assert finished is not None  # it is None only if an own video was chosen in step 1
+        answer = Reply(finished.status_code, finished.media_type or JSON, bytes(finished.body))
+        return answer.response(is_repeated=is_repeated)
 
     async def begin(self, reachable: Sequence[str]) -> Response:
         """Run step 1. If the person's budget is spent, answer without learning instead.
@@ -379,7 +381,7 @@ class VisitRequest:
         """Run step 2: start calls to all neighbours that step 1 lists and that still exist.
 
         Calls of this visit that this process started before are returned, not repeated. Nothing is
-        sent for a visit that began more than KEPT_SECONDS ago.
+        sent for a visit that began more than KEPT_SECONDS ago, or if there is no time for a call.
 
         Args:
             next_steps: the stored answer of step 1, a JSON object.
@@ -389,36 +391,59 @@ class VisitRequest:
             The calls, by name of the neighbour.
         """
         reach = self.vendor.reach
-        if reach is None or time.time() - next_steps["began"] > KEPT_SECONDS:
+        began = next_steps.get("began", 0)  # a step 1 of an earlier tacit did not store it
+        if reach is None or time.time() - began > KEPT_SECONDS:
             return {}
         forward = bytes.fromhex(next_steps["forward"])
         calls: dict[str, asyncio.Task[bytes | None]] = {}
         for name in next_steps["asks"]:
             neighbour = self.vendor.neighbours.get(name)
-            if neighbour is not None:
-                calls[name] = reach.calls.ask(neighbour, forward, seconds=seconds)
+            if neighbour is None:
+                continue
+            call = reach.calls.ask(neighbour, forward, seconds=seconds)
+            if call is not None:
+                calls[name] = call
         return calls
 
-    def _finish_later(
+    def _finish_once(
         self, next_steps: Any, calls: Mapping[str, asyncio.Task[bytes | None]]
-    ) -> None:
-        """Run step 3, after the calls, for a visit whose own video the visitor has already.
+    ) -> asyncio.Task[Response | None]:
+        """Start step 3, which runs once the calls have ended, or return the one that was started.
+
+        It runs in the same way whatever was chosen in step 1: without the request's deadline and
+        without its place. Otherwise the log of a busy service would lack the second entries of
+        visits at which a neighbour was chosen, or have them later. A step 3 that fails is
+        forgotten, so that a retry of the visitor tries it again.
 
         Args:
             next_steps: the stored answer of step 1, a JSON object.
             calls: of step 2.
-        """
 
-        async def finish_after_calls() -> None:
-            REQUEST_DEADLINE.set(math.inf)  # for this task alone: the request has its answer
+        Returns:
+            A task that ends with the answer of step 3; with None if step 3 failed for a visit whose
+            own video the visitor has already.
+        """
+        recent = self.vendor.last_steps
+        key = (self.caller.name, self.key)
+
+        async def finish_after_calls() -> Response | None:
+            REQUEST_DEADLINE.set(math.inf)  # for this task alone
             if calls:
                 await asyncio.wait(calls.values())
-            with suppress(Problem, TacitError):  # a retry of the visitor tries it again
-                await self.finish(next_steps, None)
+            peer = next_steps["peer"]
+            offer = calls[peer].result() if peer in calls else None
+            try:
+                return await self.finish(next_steps, offer)
+            except (Problem, TacitError):
+                recent.forget(key)
+                if next_steps["shown"] is None:
+                    raise
+                return None  # nobody waits for it
+            except BaseException:
+                recent.forget(key)
+                raise
 
-        if self.vendor.reach is not None:
-            key = ("step 3", self.caller.name, self.key)
-            self.vendor.reach.calls.recent.run_once(key, finish_after_calls)
+        return recent.run_once(key, finish_after_calls)
 
     async def finish(self, next_steps: Any, answer: bytes | None) -> Response:
         """Run step 3: show the neighbour's offer, or an own video.

@@ -172,15 +172,9 @@ class ServedCampaign(ServedThing):
     def cost(self) -> Cost:
         """Cost of one report for everything a person rated, whatever the campaign's own unit is.
 
-        This is the stated epsilon for the unit 'user'; for other units, the larger one of the
-        stated epsilon and that of the card for the unit 'user'.
+        It is what the person's device counts too, see `Campaign.user_epsilon`.
         """
-        stated = Fraction(self.campaign.epsilon, MICRO)
-        if self.campaign.unit == "user":
-            return Cost.pure(stated)
-        epsilon_of_user = self._cards["user"].epsilon
-        assert epsilon_of_user is not None
-        return Cost.pure(max(stated, Fraction(epsilon_of_user)))
+        return Cost.pure(Fraction(self.campaign.user_epsilon, MICRO))
 
     @cached_property
     def _cards(self) -> dict[str, Guarantee]:
