@@ -42,4 +42,4 @@ def test_thirds_of_few_people_are_left_out() -> None:
     """45 people make thirds of 15; the page says so."""
     result = compare(45, side=[])
     assert groups(result) == {"side:m", "side:f"}
-    assert "fewer than 20 test people are left out" in result.page({}).html()
+    assert "fewer than 20 test people, it is left out" in result.page({}).html()

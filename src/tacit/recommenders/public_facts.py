@@ -26,8 +26,8 @@ class PublicFact(NamedTuple):
 _FORMAT_REMEDY = "read the file by a written description with --format FILE"
 """Remedy for the facts of `GUESSES`."""
 _OPTION_REMEDIES: Mapping[str, str] = {
-    "decimal": f"{_FORMAT_REMEDY}, or in Python name the decimal sign with decimal='.'",
-    "dates": f"{_FORMAT_REMEDY}, or in Python name the order of dates with dates=...",
+    "decimal": f"in Python name the decimal sign with decimal='.', or {_FORMAT_REMEDY}",
+    "dates": f"in Python name the order of dates with dates=..., or {_FORMAT_REMEDY}",
 }
 """Remedies for the facts of `GUESSES` that an option settles, too, also for a data frame."""
 ONE_ID_EACH = (
