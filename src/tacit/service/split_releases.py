@@ -32,27 +32,20 @@ def read_released_days(service: Service, split: Split) -> tuple[DayFigures, ...]
     return decode_days(read_salted_state(service, split.state_name))
 
 
-async def release_due_days(service: Service, split: Split) -> tuple[DayFigures, ...]:
+async def release_due_days(service: Service, split: Split) -> None:
     """Release the figures of all due days; then remove the files of past days that are not due.
 
     A day is due once it has ended, until it is released, as long as the budget covers it.
-
-    Returns:
-        The released figures of all days, the oldest day first.
     """
-    all_figures = await asyncio.to_thread(read_released_days, service, split)
-    released = [figures.day for figures in all_figures]
-    due = split.due_days(released)
-    for day in due:
+    figures_of_days = await asyncio.to_thread(read_released_days, service, split)
+    released = [figures.day for figures in figures_of_days]
+    for day in split.due_days(released):
         try:
             await _release_day(service, split, day)
         except BudgetExhausted:  # the setting `lifetime` was lowered below what is spent
             break
         released.append(day)
     split.forget_days(released)
-    if due:
-        all_figures = await asyncio.to_thread(read_released_days, service, split)
-    return all_figures
 
 
 async def _release_day(service: Service, split: Split, day: date) -> None:
