@@ -110,7 +110,7 @@ class Answers:
         is_unseen = np.ones(len(self.ids), dtype=bool)
         is_unseen[rated] = False
         unseen = listed[is_unseen[listed]]
-        if len(np.unique(unseen)) < len(unseen):
+        if np.bincount(unseen, minlength=1).max() > 1:
             raise ValueError("a list holds an item twice")
         return unseen[:n]
 
@@ -527,8 +527,7 @@ class _Implicit(Answers):
         return next(self._scores_each([history]))
 
     def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
-        # implicit leaves out a history's likes. The history's other items are dropped here, from
-        # lists that are long enough to have n items left.
+        # A history's items are dropped from lists that are long enough to have n items left.
         longest_history = max(map(len, histories), default=0)
         answers = self._query(histories, n + longest_history)
         for history, (items, _) in zip(histories, answers, strict=True):
@@ -541,7 +540,10 @@ class _Implicit(Answers):
             yield scores_of_items
 
     def _query(self, histories: Sequence[History], n: int) -> Iterator[tuple[Ints, Floats]]:
-        """Yield for each history at most n item numbers, best first, and their scores."""
+        """Yield for each history the best n items without its likes, and their scores.
+
+        Likes are left out here: implicit takes as long to leave them out as to rank all items.
+        """
         for start in range(0, len(histories), HISTORIES_AT_A_TIME):
             likes = self.like_rows(histories[start : start + HISTORIES_AT_A_TIME])
             # Item-based models of implicit accept `recalculate_user` and ignore it.
@@ -550,13 +552,19 @@ class _Implicit(Answers):
                     np.arange(likes.shape[0]),
                     likes,
                     N=min(n, len(self.ids)),
-                    filter_already_liked_items=True,
+                    filter_already_liked_items=False,
                     recalculate_user=True,
                 )
-            for row_items, row_scores in zip(items, scores, strict=True):
+            is_candidate = np.ones(len(self.ids), dtype=bool)
+            for row, (row_items, row_scores) in enumerate(zip(items, scores, strict=True)):
+                liked = likes.indices[likes.indptr[row] : likes.indptr[row + 1]]
+                is_candidate[liked] = False
+                # implicit fills lists that are too short with -1, or with the least score.
                 is_listed = (row_items >= 0) & (row_scores > np.finfo(np.float32).min)
+                is_listed[is_listed] = is_candidate[row_items[is_listed]]
                 listed = np.asarray(row_items, np.int64)[is_listed]
                 yield listed, np.asarray(row_scores, np.float64)[is_listed]
+                is_candidate[liked] = True
 
 
 class _LensKit(Answers):
