@@ -184,11 +184,17 @@ function ListOfMostLiked({ visit, isFirst }: { visit: Visit; isFirst: boolean })
         <p>
           The service publishes this order for everybody; your device left out what you rated. A
           list of your own is made from disguised stars alone.{" "}
-          {isOn ? (
+          {isOn && letters.isSilent && (
+            <>
+              No letter leaves as things are. <a href="#send">See why</a>
+            </>
+          )}
+          {isOn && !letters.isSilent && (
             <>
               Yours comes with the first letter. <a href="#send">See when it leaves</a>
             </>
-          ) : (
+          )}
+          {!isOn && (
             <>
               Nothing was sent. <a href="#hide">See what that takes</a>
             </>
