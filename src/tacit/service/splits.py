@@ -265,10 +265,10 @@ class Split(ServedThing):
             assumptions=(
                 "a person has one customer id, and the service keeps its secret for the whole day",
                 (
-                    "no request is refused for its size or for load (413, 429, 503): such a "
-                    "request counts for nobody in it, and all people of one key share its rate, so "
-                    "one person with a very long history or very many reloads could stop others "
-                    "from counting"
+                    "every body is a JSON object, and no request is refused for its size or for "
+                    "load (413, 429, 503): any other request counts for nobody in it, and all "
+                    "people of one key share its rate, so one person with a very long history or "
+                    "very many reloads could stop others from counting"
                 ),
                 "on one day a person counts once as served, once as clicked, in one kind of list",
                 "a figure is released for every day since the comparison began",
