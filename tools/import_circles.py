@@ -11,6 +11,7 @@ no_hidden_imports   no `import_module("tacit...")` with a literal name, which th
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Set
 from functools import cache
 from importlib.util import find_spec
@@ -49,15 +50,15 @@ def list_imports(text: str) -> list[ast.AST]:
     """List the import statements of a file, and its calls if one of them may import."""
     tree = ast.parse(text)
     may_call = any(name in text for name in _IMPORTING)
-    nodes = ast.walk(tree) if may_call else _walk_statements(tree)
+    nodes = ast.walk(tree) if may_call else walk_statements(tree)
     return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)]
 
 
-def _walk_statements(tree: ast.Module) -> Iterator[ast.AST]:
+def walk_statements(tree: ast.Module) -> Iterator[ast.AST]:
     """Yield every statement of a file, wherever it stands, without its expressions."""
-    waiting: list[ast.AST] = [tree]
+    waiting: deque[ast.AST] = deque([tree])
     while waiting:
-        for node in ast.iter_child_nodes(waiting.pop()):
+        for node in ast.iter_child_nodes(waiting.popleft()):
             if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
                 yield node
                 waiting.append(node)
