@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
+
+from import_circles import walk_statements
 
 import tacit
 
@@ -17,6 +20,7 @@ ERROR = re.compile(r"Error|Refused|Unavailable|Unknown|MissingExtra|[Rr]efuse")
 Definition = ast.FunctionDef | ast.ClassDef
 
 
+@cache
 def exported() -> set[tuple[str, str]]:
     """Module that defines it, and name, of everything that a package's `__init__` exports."""
     sources = {module_of(file): ast.parse(file.read_text()) for file in PACKAGE.rglob("*.py")}
@@ -65,7 +69,7 @@ def home_of(module: str, name: str, sources: Mapping[str, ast.Module]) -> str | 
         tree = sources[module]
         if any(isinstance(node, Definition) and node.name == name for node in tree.body):
             return module
-        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        imports = [node for node in walk_statements(tree) if isinstance(node, ast.ImportFrom)]
         sources_of_name = [
             node.module for node in imports if name in {alias.name for alias in node.names}
         ]
@@ -84,7 +88,7 @@ def arrays(files: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
     found = {}
     for module, text in files.items():
         aliases = {"NDArray", "csr_array"} | own[module]
-        for node in ast.walk(ast.parse(text)):
+        for node in walk_statements(ast.parse(text)):
             if isinstance(node, ast.ImportFrom):
                 aliases |= {one.name for one in node.names} & own.get(node.module or "", set())
         found[module] = re.compile(rf"\b({'|'.join(sorted(aliases))})\b")

@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from import_circles import walk_statements
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
 
@@ -52,7 +53,7 @@ def imported() -> set[str]:
     """Top-level names of every third-party module that the package imports, wherever it does."""
     names: set[str] = set()
     for file in (ROOT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in walk_statements(ast.parse(file.read_text())):
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
@@ -156,7 +157,8 @@ def test_no_test_reads_a_private_attribute():
 
 def shared_errors(source: str) -> list[str]:
     """Constants that a module raises as they are."""
-    raised = [each.exc for each in ast.walk(ast.parse(source)) if isinstance(each, ast.Raise)]
+    statements = walk_statements(ast.parse(source))
+    raised = [each.exc for each in statements if isinstance(each, ast.Raise)]
     return [each.id for each in raised if isinstance(each, ast.Name) and each.id.isupper()]
 
 

@@ -11,7 +11,9 @@ no_hidden_imports   no `import_module("tacit...")` with a literal name, which th
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Set
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Set
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,38 +23,59 @@ from importlinter import Contract, ContractCheck, fields, output
 
 Graph = Mapping[str, Set[str]]
 """By module, the modules of the same package that it imports, wherever in the file."""
+_IMPORTING = ("import_module", "__import__")
+"""Names of the functions whose call imports a module."""
 
 
-def read_modules(package: Path) -> dict[str, ast.Module]:
-    """Parse every file of a package.
+@cache
+def read_modules(package: Path) -> dict[str, list[ast.AST]]:
+    """Read the imports of every file of a package, once for both contracts.
 
     Args:
         package: The package's folder, for example `src/tacit`.
 
     Returns:
-        Syntax trees by dotted module name, for example `tacit.data.ratings`.
+        What `list_imports` lists, by dotted module name, for example `tacit.data.ratings`.
     """
     modules = {}
     for file in sorted(package.rglob("*.py")):
         parts = [package.name, *file.relative_to(package).with_suffix("").parts]
         if parts[-1] == "__init__":
             parts.pop()
-        modules[".".join(parts)] = ast.parse(file.read_text("utf-8"))
+        modules[".".join(parts)] = list_imports(file.read_text("utf-8"))
     return modules
 
 
-def import_graph(modules: Mapping[str, ast.Module]) -> dict[str, set[str]]:
+def list_imports(text: str) -> list[ast.AST]:
+    """List the import statements of a file, and its calls if one of them may import."""
+    tree = ast.parse(text)
+    may_call = any(name in text for name in _IMPORTING)
+    nodes = ast.walk(tree) if may_call else walk_statements(tree)
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)]
+
+
+def walk_statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield every statement of a file, wherever it stands, without its expressions."""
+    waiting: deque[ast.AST] = deque([tree])
+    while waiting:
+        for node in ast.iter_child_nodes(waiting.popleft()):
+            if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
+                yield node
+                waiting.append(node)
+
+
+def import_graph(modules: Mapping[str, list[ast.AST]]) -> dict[str, set[str]]:
     """Find which modules import which; `import_module` with a literal name is an import too."""
     graph = {}
-    for name, tree in modules.items():
+    for name, nodes in modules.items():
         imported: set[str] = set()
-        for node in ast.walk(tree):
+        for node in nodes:
             imported.update(_imported_names(node, modules))
         graph[name] = imported - {name}
     return graph
 
 
-def _imported_names(node: ast.AST, modules: Mapping[str, ast.Module]) -> Iterator[str]:
+def _imported_names(node: ast.AST, modules: Collection[str]) -> Iterator[str]:
     """Yield the package's modules that one statement or call imports."""
     if isinstance(node, ast.Import):
         for alias in node.names:
@@ -75,7 +98,7 @@ def hidden_import(node: ast.AST) -> str | None:
     function = node.func
     called = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
     name = node.args[0]
-    if called not in ("import_module", "__import__") or not isinstance(name, ast.Constant):
+    if called not in _IMPORTING or not isinstance(name, ast.Constant):
         return None
     return name.value if isinstance(name.value, str) else None
 
@@ -125,8 +148,8 @@ class _PackageContract(Contract):
 
     package: Any = fields.StringField()
 
-    def modules(self) -> dict[str, ast.Module]:
-        """Parse the package that the contract names, where Python would import it from."""
+    def modules(self) -> dict[str, list[ast.AST]]:
+        """Read the imports of the package as it would be imported here."""
         spec = find_spec(str(self.package))
         if spec is None or spec.origin is None:
             raise ValueError(f"No package '{self.package}' can be imported.")
@@ -170,8 +193,8 @@ class NoHiddenImports(_PackageContract):
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
         """Compare the hidden imports of the package with the list."""
         found = []
-        for name, tree in self.modules().items():
-            for node in ast.walk(tree):
+        for name, nodes in self.modules().items():
+            for node in nodes:
                 hidden = hidden_import(node)
                 if hidden is not None and hidden.split(".")[0] == self.package:
                     found.append(f"{name} -> {hidden}")

@@ -49,7 +49,7 @@ import tomllib
 import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -126,13 +126,14 @@ class Mutant(NamedTuple):
     """The changed text of the file."""
 
 
-def list_mutants(file: Path) -> list[tuple[int, int]]:
+@cache
+def list_mutants(file: Path) -> tuple[tuple[int, int], ...]:
     """List the mutants of a file: the number of a syntax node, and of a change of that node."""
     found = []
     for number, node in enumerate(ast.walk(ast.parse((ROOT / file).read_text()))):
         changes = len([*_changes(node)])
         found += [(number, change) for change in range(changes)]
-    return found
+    return tuple(found)
 
 
 def make_mutant(file: Path, number: int, change: int) -> Mutant:
@@ -143,12 +144,15 @@ def make_mutant(file: Path, number: int, change: int) -> Mutant:
     return Mutant(file, place, ast.unparse(tree))
 
 
-def list_places(file: Path) -> Iterator[str]:
-    """Yield the place of each mutant of a file, in the order of `list_mutants`."""
-    for node in ast.walk(ast.parse((ROOT / file).read_text())):
-        for change in range(len([*_changes(node)])):
-            copied = copy.deepcopy(node)
-            yield _place(file, copied, [*_changes(copied)][change])
+@cache
+def list_places(file: Path) -> tuple[str, ...]:
+    """List the place of each mutant of a file, in the order of `list_mutants`."""
+    nodes = list(ast.walk(ast.parse((ROOT / file).read_text())))
+    found = []
+    for number, change in list_mutants(file):
+        copied = copy.deepcopy(nodes[number])
+        found.append(_place(file, copied, [*_changes(copied)][change]))
+    return tuple(found)
 
 
 def _place(file: Path, node: ast.AST, change: Callable[[], str]) -> str:
@@ -265,28 +269,36 @@ def tests_by_nearness(file: Path, *, again: bool) -> list[str]:
 def imports_file(test: Path, file: Path) -> bool:
     """Say whether a test file imports the module, or one of its names from a package above it."""
     module = module_name(file)
-    defined = _defined_names(ast.parse((ROOT / file).read_text()))
-    for node in ast.walk(ast.parse(test.read_text())):
-        if isinstance(node, ast.Import) and any(alias.name == module for alias in node.names):
+    for imported, named in _imports(test):
+        if module in (imported, *(f"{imported}.{name}" for name in named)):
             return True
-        if isinstance(node, ast.ImportFrom) and node.module:
-            named = {alias.name for alias in node.names}
-            if node.module == module or module in {f"{node.module}.{name}" for name in named}:
-                return True
-            if module.startswith(f"{node.module}.") and named & defined:
-                return True
+        if module.startswith(f"{imported}.") and named & _defined_names(file):
+            return True
     return False
 
 
-def _defined_names(tree: ast.Module) -> set[str]:
+@cache
+def _imports(test: Path) -> tuple[tuple[str, frozenset[str]], ...]:
+    """List the modules that a file imports, each with the names that it takes from the module."""
+    found = []
+    for node in ast.walk(ast.parse(test.read_text())):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, frozenset[str]()) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.append((node.module, frozenset(alias.name for alias in node.names)))
+    return tuple(found)
+
+
+@cache
+def _defined_names(file: Path) -> frozenset[str]:
     """Return the names of a module's functions and classes, and those that it assigns."""
     names = set()
-    for node in tree.body:
+    for node in ast.parse((ROOT / file).read_text()).body:
         names.add(getattr(node, "name", ""))
         if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names.update(getattr(target, "id", "") for target in targets)
-    return names
+    return frozenset(names)
 
 
 def module_name(file: Path) -> str:

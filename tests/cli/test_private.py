@@ -379,9 +379,13 @@ def test_refusals(tacit, ratings, tmp_path, monkeypatch, words):
 
 
 def test_audit_shows_lines_and_planted_bugs(tacit, monkeypatch):
-    """With few samples: every line holds, a bug is caught, exit code 0."""
+    """With few samples: lines hold, one on a large table and one of a plan among them, a bug is
+    caught, exit code 0. tests/designs/private/audit tries every way to fit and every bug."""
     shown = tuple(bug for bug in bench.BUGS if bug.name == "two sums with one charge")
     monkeypatch.setattr(bench, "BUGS", shown)
+    monkeypatch.setattr(bench, "PLAN_BUGS", bench.PLAN_BUGS[:1])
+    monkeypatch.setattr(bench, "LARGE_BUGS", bench.LARGE_BUGS[:1])
+    monkeypatch.setattr(bench, "CLAIMS", (*bench.CLAIMS[:2], bench.CLAIMS[-1]))
     monkeypatch.setattr(membership, "GAMES", membership.GAMES[:1])
     code, out, _ = tacit("audit", "private", "--planted", "--samples", 1000)
     said = " ".join(out.split())

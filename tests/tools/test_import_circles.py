@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-
 import import_circles
 import pytest
 
 
 def circles(**files: str) -> list[list[str]]:
     """Circles of a package `p` with these modules, each given as its source."""
-    modules = {"p": ast.parse("")}
-    modules |= {f"p.{name}": ast.parse(source) for name, source in files.items()}
+    modules = {"p": import_circles.list_imports("")}
+    modules |= {f"p.{name}": import_circles.list_imports(text) for name, text in files.items()}
     return import_circles.find_circles(import_circles.import_graph(modules))
 
 
@@ -20,6 +18,10 @@ def test_two_files_that_import_each_other_are_a_circle():
     first = "from p import b"
     second = "def f():\n    import p.a"
     assert circles(a=first, b=second, c="import p.a") == [["p.a", "p.b"]]
+    handled = "try:\n    x = 1\nexcept OSError:\n    if x:\n        import p.a"
+    assert circles(a=first, b=handled) == [["p.a", "p.b"]]
+    matched = "match x:\n    case 1:\n        from p import a"
+    assert circles(a=first, b=matched) == [["p.a", "p.b"]]
 
 
 def test_a_circle_through_others_is_one_group():

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import mutants
+import pytest
 
 FILE = Path("src/tacit/accounting/base.py")
 
@@ -116,37 +117,26 @@ def test_verdicts_are_read_where_a_run_ended(tmp_path: Path):
     }
 
 
-_RUN = """
-import sys, mutants
-one = mutants.Mutant(mutants.Path("src/tacit/designs/prec/new.py"), "new.py:1:0: 1 -> 2", "")
-mutants.chosen_mutants = lambda *asked: iter([one])
-mutants.Runs.verdict_of = lambda self, one: (VERDICT, "")
-sys.argv = ["mutants.py", "--done", DONE, *MORE]
-print(mutants.main())
-"""
-
-
-def test_a_run_goes_on_and_survivors_are_run_again_when_asked(tmp_path: Path):
+def test_a_run_goes_on_and_survivors_are_run_again_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A verdict in the file is not made again; `--again` makes that of a survivor."""
-    kept = tmp_path / "verdicts.txt"
+    one = mutants.Mutant(Path("src/tacit/designs/prec/new.py"), "new.py:1:0: 1 -> 2", "")
+    monkeypatch.setattr(mutants, "chosen_mutants", lambda *_asked: iter([one]))
+    monkeypatch.chdir(mutants.ROOT)  # `main` goes there
+    kept = str(tmp_path / "verdicts.txt")
 
-    def run(verdict: str, *more: str) -> list[str]:
-        text = _RUN.replace("VERDICT", repr(verdict)).replace("DONE", repr(str(kept)))
-        done = subprocess.run(
-            [sys.executable, "-c", text.replace("*MORE", "*" + repr([*more]))],
-            cwd=mutants.ROOT,
-            env={**os.environ, "PYTHONPATH": str(mutants.ROOT / "tools")},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.splitlines()
+    def run(verdict: str, *more: str) -> tuple[int, list[str]]:
+        monkeypatch.setattr(mutants.Runs, "verdict_of", lambda _runs, _mutant: (verdict, ""))
+        monkeypatch.setattr(sys, "argv", ["mutants.py", "--done", kept, *more])
+        code = mutants.main()
+        return code, capsys.readouterr().out.splitlines()
 
-    assert run("survived")[0] == "survived   new.py:1:0: 1 -> 2"
-    assert run("killed")[0].startswith('{"survived": 1')
-    assert run("killed", "--again")[0] == "killed     new.py:1:0: 1 -> 2"
-    assert run("survived", "--again")[-2].startswith('{"killed": 1')
-    assert run("survived")[-1] == "0"
+    assert run("survived")[1][0] == "survived   new.py:1:0: 1 -> 2"
+    assert run("killed")[1][0].startswith('{"survived": 1')
+    assert run("killed", "--again")[1][0] == "killed     new.py:1:0: 1 -> 2"
+    assert run("survived", "--again")[1][-1].startswith('{"killed": 1')
+    assert run("survived")[0] == 0
 
 
 _KILLED = """

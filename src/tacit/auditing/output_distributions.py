@@ -75,8 +75,12 @@ def executions(
 ) -> Iterator[Execution[T]]:
     """Run a program once for each sequence of indices that its enumerated draws can give."""
     indices: list[int] | None = []
+    n_loaded = 0  # modules when those that draw were last looked for
+    modules: list[ModuleType] = []
     while indices is not None:
-        execution = execute(program, indices, is_enumerated)
+        if len(sys.modules) != n_loaded:  # a run of the program may import more of them
+            n_loaded, modules = len(sys.modules), _modules_that_draw()
+        execution = _execute(program, indices, is_enumerated, modules)
         yield execution
         indices = _next_indices(execution.draws)
 
@@ -87,7 +91,7 @@ def _modules_that_draw() -> list[ModuleType]:
     for name, module in list(sys.modules.items()):
         if not name.startswith("tacit.") or name == __name__:
             continue
-        if getattr(module, DRAW, None) is shipped_draw_rows:
+        if vars(module).get(DRAW) is shipped_draw_rows:
             modules.append(module)
     return modules
 
@@ -99,6 +103,16 @@ def execute(
 
     Further draws, and draws that are not enumerated, give the first index with a weight above 0.
     """
+    return _execute(program, indices, is_enumerated, _modules_that_draw())
+
+
+def _execute(
+    program: Callable[[], T],
+    indices: Sequence[int],
+    is_enumerated: IsEnumerated,
+    modules: Sequence[ModuleType],
+) -> Execution[T]:
+    """Run a program as `execute` does, with the sampler replaced in these modules."""
     draws: list[tuple[Weights, int]] = []
 
     def draw_index(weights: NDArray[np.int64], *, enumerated: bool) -> int:
@@ -121,7 +135,6 @@ def execute(
 
         return draw_rows
 
-    modules = _modules_that_draw()
     for module in modules:
         setattr(module, DRAW, replacement_for(module.__name__))
     try:
@@ -139,10 +152,11 @@ def _next_indices(draws: Sequence[tuple[Weights, int]]) -> list[int] | None:
     """
     for number in range(len(draws) - 1, -1, -1):
         weights, index = draws[number]
-        larger_indices = [i for i in range(index + 1, len(weights)) if weights[i] > 0]
-        if larger_indices:
+        larger_indices = (i for i in range(index + 1, len(weights)) if weights[i] > 0)
+        next_index = next(larger_indices, None)
+        if next_index is not None:
             earlier_indices = [earlier_index for _, earlier_index in draws[:number]]
-            return [*earlier_indices, larger_indices[0]]
+            return [*earlier_indices, next_index]
     return None
 
 
