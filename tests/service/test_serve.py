@@ -15,6 +15,12 @@ import pytest
 from tacit.cli.app import main
 
 
+@pytest.fixture
+def nothing_served(folder: Path) -> None:
+    """The folder has no sections, so that processes start sooner: for tests of processes alone."""
+    (folder / "tacit.toml").write_text('tenant = "demo"\n')
+
+
 def test_it_answers_and_stops(started):
     """A started service answers, and SIGTERM ends it with exit code 0."""
     running = started()
@@ -45,6 +51,7 @@ def test_several_workers_need_a_server(folder, capsys):
     assert not (folder / "budgets.db").exists()
 
 
+@pytest.mark.usefixtures("nothing_served")
 def test_a_worker_that_dies(two_workers, folder, wait_until):
     """Another one takes its place, even if it was asked how it is while it died. It reads
     tacit.toml as it was at the start."""
@@ -61,6 +68,7 @@ def test_a_worker_that_dies(two_workers, folder, wait_until):
     wait_until(lambda: running.log().count('"event": "started"') == 4)
 
 
+@pytest.mark.usefixtures("nothing_served")
 def test_a_worker_that_hangs_does_not_keep_the_service(two_workers):
     """SIGTERM while a worker stands still: everything ends, and the worker with it."""
     running = two_workers()
@@ -72,6 +80,7 @@ def test_a_worker_that_hangs_does_not_keep_the_service(two_workers):
     assert not Path(f"/proc/{worker}").exists()
 
 
+@pytest.mark.usefixtures("nothing_served")
 def test_a_process_above_that_is_killed(two_workers, wait_until):
     """Its workers end, and the port is free for the next service."""
     running = two_workers()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import shutil
 import sys
 from itertools import count
 from pathlib import Path
@@ -72,10 +73,17 @@ def made(path):
         ledger.open_budget(FILMS, Cap.pure("0.00001"))
 
 
+def copied(path, copy):
+    """The files of a closed ledger, beside it."""
+    for one in path.parent.glob(f"{path.name}*"):
+        shutil.copy(one, f"{copy}{one.name.removeprefix(path.name)}")
+
+
 def main(folder, error):
+    in_a_process(lambda: made(folder / "new.db"))
     for number in count():
         path = folder / f"{number}.db"
-        in_a_process(lambda path=path: made(path))
+        copied(folder / "new.db", path)
         found = in_a_process(lambda path=path, n=number: with_fault(path, n, error))
         found |= in_a_process(lambda path=path: afterwards(path))
         sys.stdout.write(json.dumps(found) + "\n")

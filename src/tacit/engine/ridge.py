@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import lapack
 
 from tacit.errors import ConfigError
 
@@ -247,6 +246,8 @@ def item_weights(products: Floats, penalty: float) -> Floats:
     Returns:
         (items, items) B, in the memory of `products`.
     """
+    from scipy.linalg import lapack  # imported here, since it is slow
+
     size = len(products)
     if size == 0:
         return products

@@ -7,10 +7,13 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.routing import BaseRoute
 from starlette.types import Receive, Scope, Send
 
 from tacit.ledger.inspection import serve_copies
@@ -55,21 +58,18 @@ Python's default, a collection after some hundred allocations, is too often."""
 class Application(FastAPI):
     """The ASGI application of a service.
 
-    FastAPI makes the OpenAPI document, and handles start and stop. It does not handle requests:
-    these are passed to `middleware_app`.
+    FastAPI handles start and stop. It does not handle requests: these are passed to
+    `middleware_app`.
     """
 
     middleware_app: Middleware
     """Answers the requests."""
+    document: dict[str, Any]
+    """The OpenAPI document."""
 
     def openapi(self) -> dict[str, Any]:
-        """Make the OpenAPI document: FastAPI's, with the form of problems and of keys added."""
-        document = super().openapi()
-        components = document.setdefault("components", {})
-        schemas = components.setdefault("schemas", {})
-        schemas["ProblemBody"] = ProblemBody.model_json_schema()
-        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        return document
+        """Return the OpenAPI document."""
+        return self.document
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle what the server passes on: a request, or the start and stop of the service."""
@@ -125,10 +125,6 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
         log.write("stopped")
 
     app = Application(
-        title="tacit",
-        summary="Private recommendation.",
-        description=READING_RULES,
-        version=version("tacit-rec"),
         openapi_url=None,  # FastAPI's documentation pages load scripts from other hosts
         lifespan=lifespan,
     )
@@ -136,12 +132,39 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
     app.state.service = service
     app.state.threads = threads
     app.state.metrics = metrics
-    for router in _list_routers():
-        app.router.routes.extend(router.routes)
+    app.router.routes.extend(_list_routes())
     operations = [route for route in app.routes if isinstance(route, Operation)]
-    names_in_document = documented_names(app.openapi())
+    app.document = _make_document()
+    names_in_document = documented_names(app.document)
     app.middleware_app = Middleware(operations, service, metrics, log, names_in_document)
     return app
+
+
+@cache
+def _make_document() -> dict[str, Any]:
+    """Make the OpenAPI document: FastAPI's, with the form of problems and of keys added.
+
+    All services of a process have the same one. It is made once, since that takes longer than all
+    else that a new application needs.
+    """
+    document = get_openapi(
+        title="tacit",
+        summary="Private recommendation.",
+        description=READING_RULES,
+        version=version("tacit-rec"),
+        routes=_list_routes(),
+    )
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    schemas["ProblemBody"] = ProblemBody.model_json_schema()
+    components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    return document
+
+
+@cache
+def _list_routes() -> tuple[BaseRoute, ...]:
+    """List the routes of all routers, once in a process."""
+    return tuple(route for router in _list_routers() for route in router.routes)
 
 
 def _list_routers() -> Iterator[APIRouter]:

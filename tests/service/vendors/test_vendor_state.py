@@ -256,17 +256,21 @@ def test_more_videos_than_fit_beside_the_articles_are_told_at_the_start(tmp_path
     before = served(folder)
     joined = [f"article {number}" for number in range(MOST_VIDEOS - len(before.settings.videos))]
 
-    def stored(now: float):
-        def add(state: VendorState):
-            state.add_articles(joined, now)
-            return reply({})
+    def add(state: VendorState):
+        state.add_articles(joined, time.time())
+        return reply({})
 
-        _, kept = before.cache.make_transition(add)(None, None)
+    def move_back_two_days(state: VendorState):
+        state.articles = {name: now - 2 * 86_400 for name, now in state.articles.items()}
+        return reply({})
+
+    def stored(kept: bytes):
         return {before.state_name: SALT + kept}.get
 
     toml = folder / "tacit.toml"
     text = toml.read_text()
-    state_of_today = stored(time.time())
+    _, today = before.cache.make_transition(add)(None, None)
+    state_of_today = stored(today)
     before.check_stored_states(state_of_today)
     toml.write_text(text.replace('"cinema-1"', '"cinema-1", "article 5"'))
     served(folder).check_stored_states(state_of_today)
@@ -274,7 +278,8 @@ def test_more_videos_than_fit_beside_the_articles_are_told_at_the_start(tmp_path
     with pytest.raises(ConfigError, match=r"are 1,001, and a vendor shows at most 1,000 articles"):
         served(folder).check_stored_states(state_of_today)
     toml.write_text(toml.read_text().replace("features = 2", "features = 2\narticle_days = 1.0"))
-    served(folder).check_stored_states(stored(time.time() - 2 * 86_400))
+    _, two_days_ago = before.cache.make_transition(move_back_two_days)(None, today)
+    served(folder).check_stored_states(stored(two_days_ago))
 
 
 @pytest.mark.parametrize("change", [lambda b: b[:3], lambda b: b[:-1], lambda b: b"\0" * 8 + b])

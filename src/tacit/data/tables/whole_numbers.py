@@ -6,12 +6,14 @@ floats round whole numbers of 2**53 or more. Decimals are exact, whatever their 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from tacit.errors import DataError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 LARGEST_EXACT_FLOAT = 2.0**53
 """Bound below which every whole number is exact as a float."""
@@ -35,6 +37,8 @@ def to_whole_numbers(column: pl.Series, what: str) -> pl.Series:
     Raises:
         DataError: A finite float is 2**53 or more, or -2**53 or less.
     """
+    import polars as pl  # imported here: a service writes numbers, and should not import it
+
     if column.dtype.is_decimal():
         texts = column.cast(pl.String).str.replace(r"\.0+$", "")
         has_decimals = texts.str.contains(".", literal=True).fill_null(value=False)

@@ -604,9 +604,9 @@ class JointLearner(Policy):
     def _update_rows(self) -> None:
         """Add a row for each arm that has joined, and delete the rows of arms that left."""
         self._add_answers()
-        allowed = sorted(self.allowed_arms())
+        allowed = set(self.allowed_arms())
         staying = [arm for arm in self._arms if arm in allowed]
-        joining = [arm for arm in allowed if arm not in self._rows]
+        joining = sorted(allowed.difference(self._rows))
         rows = [self._rows[arm] for arm in staying]
         self._sums.keep_arms(rows, len(joining))
         self._log_sums.keep_arms(rows, len(joining))

@@ -20,8 +20,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse.linalg import eigsh
 
 from tacit.designs.sketches.counting import ItemCounts, PairCounts, item_counts, pair_counts
 from tacit.designs.sketches.messages import MICRO, Campaign, Clusters
@@ -138,6 +136,8 @@ def confidence(
     Raises:
         ConfigError: `resamples` is below 1.
     """
+    from scipy.optimize import linear_sum_assignment  # imported here, since it is slow
+
     if resamples < 1:
         raise ConfigError(f"A confidence needs at least one resample; got {resamples}.")
     generator = np.random.default_rng(seed)
@@ -203,6 +203,8 @@ def _spectrum(matrix: Floats, dimensions: int) -> tuple[Floats, Floats]:
     if dimensions >= len(matrix) or len(matrix) <= _DENSE_ITEMS:
         values, vectors = np.linalg.eigh(matrix)
     else:
+        from scipy.sparse.linalg import eigsh  # imported here, since it is slow
+
         # A fixed start, so that equal counts give equal clusters.
         start = np.full(len(matrix), 1 / np.sqrt(len(matrix)))
         values, vectors = eigsh(matrix, k=dimensions, which="LM", v0=start)

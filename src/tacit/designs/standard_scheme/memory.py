@@ -8,6 +8,7 @@ Standard library only.
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -114,6 +115,13 @@ class State(Message):
         for name, listed in self.values:
             has_texts = type(listed) is tuple and all(type(value) is str for value in listed)
             require(type(name) is str and has_texts, "an attribute and its listed values")
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Self:
+        """Copy the dictionaries and sets; what they hold never changes, and is shared."""
+        state = copy.copy(self)
+        for name, value in vars(self).items():
+            setattr(state, name, copy.copy(value))
+        return state
 
     def is_undecided(self, item: ItemId) -> bool:
         """Say whether an item is neither decided nor frozen."""
