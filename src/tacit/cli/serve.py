@@ -369,7 +369,7 @@ def serve(
     An option that is left out is read from the environment, such as TACIT_PORT, or from [service]
     in tacit.toml. The log is written to standard error, as JSON, without names or contents.
     """
-    # Imports leave little garbage, and by default Python takes a tenth of the start to look for it.
+    # Imports leave little garbage, so Python need not look for it often.
     gc.set_threshold(10_000, 20, 20)
 
     from tacit.service.processes import serve as run
