@@ -78,11 +78,12 @@ def test_share_of_levels_that_are_whole():
     """Without rounding a level plus its value's offset is whole: the true value fits everywhere,
     another one where both offsets are alike."""
     tables = SimpleNamespace(offsets=np.array([[250_000, 0], [-250_000, 0]]))
-    levels = rows_of([2.75, 3.0], [3.25, 3.0], [NAN, NAN])
-    np.testing.assert_allclose(lattice_scores(levels, tables), [[1, 0.5], [0.5, 1], [0, 0]])
+    levels = rows_of([2.75, 3.0], [3.25, 3.0], [2.75, NAN], [NAN, NAN])
+    found = lattice_scores(levels, tables)
+    np.testing.assert_allclose(found, [[1, 0.5], [0.5, 1], [1, 0], [0, 0]])
     # Where stars lie on quarters of a level, both values fit everywhere.
     quarters = lattice_scores(levels, tables, lattice=MICRO // 4)
-    np.testing.assert_allclose(quarters, [[1, 1], [1, 1], [0, 0]])
+    np.testing.assert_allclose(quarters, [[1, 1], [1, 1], [1, 1], [0, 0]])
 
 
 class _Recorder:
