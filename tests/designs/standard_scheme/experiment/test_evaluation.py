@@ -14,6 +14,7 @@ from tacit.auditing.attacks import QUICK, Panel, PublicKnowledge, auc, distance,
 from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import fold, setup
+from tacit.designs.standard_scheme.experiment.commands import AttackSettings
 from tacit.designs.standard_scheme.experiment.evaluation import count_steps, evaluate_hiding
 from tacit.designs.standard_scheme.experiment.fold import lattice_scores
 from tacit.designs.standard_scheme.experiment.setup import (
@@ -154,6 +155,11 @@ def test_card_and_table_show_one_figure(table):
     assert permuted_measurement(made).auc == row.control
     assert len(made) == 2 + 3 * len(QUICK)
     assert "150" in attack_summary(made)
+
+
+def test_python_and_the_command_line_measure_in_the_same_folds():
+    """Ten without an option, as in the results."""
+    assert evaluate_hiding.__kwdefaults__["folds"] == AttackSettings().folds == 10
 
 
 def test_few_people_are_no_evidence(table):
