@@ -198,6 +198,24 @@ def test_few_prices_are_asked_for():
     assert len(asked) <= 20
 
 
+@pytest.mark.parametrize(("above", "below"), [(1.0001, 1e-6), (10.0, 0.9999)])
+def test_each_halving_asks_for_two_prices_at_most(above, below):
+    """Where the price is a step, a straight line says nothing of its place.
+
+    From a factor of 2 to a quarter of 1e-9 there are 32 halvings. Before them, 1 and 2 are priced;
+    after them come two halvings to the answer, and the answer.
+    """
+    asked = []
+
+    def make_event(noise):
+        asked.append(noise)
+        return Gate(above if noise < 1.9 else below)
+
+    found = smallest_noise(make_event, epsilon=1.0, accountant=PureAccountant)
+    assert found == pytest.approx(1.9, rel=1e-9)
+    assert len(asked) <= 2 + 2 * 32 + 2 + 1
+
+
 def test_the_finest_precision_is_allowed():
     """And none below it."""
     found = smallest_noise(Gaussian, epsilon=1.0, delta=1e-6, accountant=GDPAccountant)

@@ -115,3 +115,13 @@ def test_a_fall_is_held_against_the_released_noise(later, alarm):
     change = ChangeAlarm()
     change.notice(800.0, 1000.0, arrivals=1000, noise=40.0)
     assert change.notice(float(later), 1000.0, arrivals=1000, noise=40.0) is alarm
+
+
+@pytest.mark.parametrize(("allowed", "fallen"), [(0.25, False), (0.2, True)])
+def test_a_rate_may_fall_by_the_tolerance(allowed, fallen, monkeypatch):
+    """Rewards have fallen if the rate lies further below an earlier one: here .5 is below .75."""
+    monkeypatch.setattr(ChangeAlarm, "TOLERANCE", allowed)
+    monkeypatch.setattr(ChangeAlarm, "STANDARD_ERRORS", 0.0)
+    alarm = ChangeAlarm()
+    assert not alarm.notice(75.0, 100.0, arrivals=100, noise=1.0)
+    assert alarm.notice(50.0, 100.0, arrivals=100, noise=1.0) == fallen

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tacit.designs.pdap import joint as joint_module
 from tacit.designs.pdap.features import GRAINS
-from tacit.designs.pdap.joint import JointLearner, JointSetting
+from tacit.designs.pdap.joint import JointLearner, JointSetting, raise_refusals
 from tacit.designs.pdap.sums import Release
 from tacit.designs.pdap.waiting_visits import VISITS_REMEMBERED
 from tacit.errors import ConfigError, DataError, PrivacyError
@@ -477,3 +477,10 @@ def test_contexts_that_are_none_are_refused_at_every_door(odd):
     assert not arrays["exact"].any()
     assert not arrays["log_exact"].any()
     assert policy.arrivals == 1
+
+
+@pytest.mark.parametrize(("refused", "said"), [(20, "19, 20 of"), (22, "19, 20 and 2 more of")])
+def test_twenty_refused_answers_are_named(refused, said):
+    """Further ones are counted."""
+    with pytest.raises(DataError, match=f"{refused} of 30 answers .*{said} the call's"):
+        raise_refusals({number: DataError("no number") for number in range(refused)}, 30)

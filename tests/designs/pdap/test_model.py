@@ -214,6 +214,11 @@ def test_visits_of_another_learner_or_life_are_refused():
         bandit.learn(visits, [1.0])
 
 
+def test_a_visit_has_an_epsilon_of_one_by_default():
+    """And a context has two features."""
+    assert repr(PDap(["left", "right"])) == "PDap(2 arms, epsilon=1, dimension=2)"
+
+
 def test_a_repr_holds_no_context():
     """A visit in a log line would be a release of what its visitor sent."""
     bandit = bandit_of(["left", "right"]).fit()

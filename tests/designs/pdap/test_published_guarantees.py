@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import pytest
 
@@ -63,6 +64,22 @@ def test_figures_of_the_forwarded_card():
     card = text(guarantees.cards_of_policy("p-dap", SETTING, epsilon=0.1)[1:])
     for figure in ("2 at T = 2", "1.5 at T = 4", "1.33 at T = 8", "1.1 at T = 1,024", "line 9"):
         assert figure in card
+    assert "a video shown 100 times: 10 for the claimed 0.1" in card
+
+
+def test_line_9_has_no_tree():
+    """There a reward has the loss of one Laplace draw, 1 / scale; elsewhere that of a tree."""
+    card = guarantees.cards_of_policy("p-dap", SETTING, epsilon=0.1)[1]
+    evidence = [line for claim in card.claims for line in claim.evidence if "a reward" in line]
+    products = {
+        name: float(scale) * float(loss)
+        for name, scale, loss in re.findall(
+            r"([\w -]+): scale ([\d.e+-]+), ([\d.e+-]+) a reward", "; ".join(evidence)
+        )
+    }
+    assert products.pop(" line 9") == pytest.approx(1, rel=1e-3)
+    assert len(products) > 2
+    assert min(products.values()) > 1.01
 
 
 def test_gp_dap_says_what_it_spends():

@@ -114,6 +114,16 @@ def test_many_clients_do_not_disturb_each_other() -> None:
         assert server.survivors(client) == set(np.flatnonzero(alive).tolist())
 
 
+def test_before_the_first_round_nobody_votes() -> None:
+    """Whoever has joined: there are no votes, and nobody counts for a client."""
+    server = twin()
+    assert server.votes() == {}
+    server.join("ann")
+    server.join_voters([1])
+    assert server.votes() == {}
+    assert server.survivors("ann") == set()
+
+
 def test_a_seat_is_given_on_without_its_state() -> None:
     """Who takes the place of a client who left begins with all voters."""
     server = twin()

@@ -80,3 +80,13 @@ def test_there_is_no_row_before_someone_joins():
     voters.join([7])
     assert voters.ids.tolist() == [7]
     assert voters.present.tolist() == [True]
+
+
+def test_votes_in_another_order_find_their_rows():
+    """All rows come as one slice in their own order only; who left and comes back has a new row."""
+    voters = Voters(4)
+    voters.join([5, 8, 9])
+    assert voters.find_or_add_rows(np.array([5, 8, 9])) == slice(None)
+    assert voters.find_or_add_rows(np.array([9, 5, 8])).tolist() == [2, 0, 1]
+    voters.leave([8])
+    assert voters.find_or_add_rows(np.array([5, 8, 9])).tolist() == [0, 3, 2]

@@ -247,6 +247,17 @@ def test_tastes_by_hand(history: Any, clip: float, taste: Any) -> None:
     assert lists.scores(history) == pytest.approx([1 + 2 * one + other, 2 + 3 * other])
 
 
+def test_named_features_have_the_norm_one_by_default() -> None:
+    """Without dense features it is that of the file's tastes by hand, as `Tastes` says."""
+    lists = DeviceLists.decode(packed(TASTE, TASTE_ARRAYS))
+    read = lists.model
+    assert isinstance(read, Tastes)
+    made = Tastes(read.damping, read.offsets, read.columns, read.mean, read.directions, read.items)
+    one, other = 3 / math.sqrt(2) - 2.25, 1 / math.sqrt(2) - 2  # as for c above
+    expected = [1 + 2 * one + other, 2 + 3 * other]
+    assert replace(lists, model=made).scores({"c": 5.0}) == pytest.approx(expected)
+
+
 def test_own_likes_by_hand() -> None:
     """Two likes: their tastes over sqrt(2) less the average ones, mapped, beside features of 0."""
     arrays = TASTE_ARRAYS | {"offsets": [0, 0, 0], "columns": [], "damping": [1, 1]}

@@ -115,6 +115,13 @@ def test_a_plan_has_two_fits_or_more():
         make_plan_settings(settings, choices, 2, None)
 
 
+@pytest.mark.parametrize("settings", [Settings(1.0, stars=True), Settings(1.0, mode="top-items")])
+def test_a_plan_has_neither_stars_nor_top_items(settings):
+    """Either of them alone is refused."""
+    with pytest.raises(ConfigError, match="neither stars nor top items"):
+        make_plan_settings(settings, CatalogueChoices(), 2, 8.0)
+
+
 @pytest.mark.parametrize("sizes", [(1, 100), (100, 1)])
 def test_a_plan_is_for_several_people_and_items(sizes):
     """One person has nobody to be like, and one item makes no list."""

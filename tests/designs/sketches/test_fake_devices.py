@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tacit.designs.sketches import sensing
 from tacit.designs.sketches.counting import item_counts
-from tacit.designs.sketches.fake_devices import inspect, manipulation
+from tacit.designs.sketches.fake_devices import Findings, inspect, manipulation
 from tacit.designs.sketches.messages import Report
 from tacit.designs.sketches.population import make_reports
 from tacit.designs.sketches.server import Server
@@ -83,6 +85,26 @@ def test_a_planted_crowd_among_many_is_seen(campaign):
     found = inspect(server, false_alarm=1e-3)
     assert found.reports >= 60 > found.most_reports
     assert found.suspicious
+
+
+NOTHING = Findings(
+    asked=np.empty(0, int),
+    answered=np.empty(0, int),
+    reports=2,
+    most_ones=3,
+    most_reports=2,
+    share=False,
+)
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [{"asked": np.array([4])}, {"answered": np.array([4])}, {"reports": 3}, {"share": True}],
+)
+def test_one_trace_is_enough(trace):
+    """Each of the four tests makes a campaign suspicious by itself."""
+    assert not NOTHING.suspicious
+    assert replace(NOTHING, **trace).suspicious
 
 
 def test_nobody_is_not_suspected(campaign):

@@ -191,6 +191,21 @@ def test_questions_for_a_rating():
     assert method(found, "multi-maxsense").questions > 4
 
 
+@pytest.mark.parametrize(("items", "rated"), [(2, 1), (2, 2), (3, 2), (5, 1)])
+def test_no_set_holds_the_whole_catalogue(items, rated):
+    """Of such sets, which tell no item from another, no number of people would be enough."""
+    found = method(plan(items=items, rated=rated, epsilon=20.0), "maxsense")
+    assert found.theta < rated
+
+
+def test_sets_of_one_item_may_fill_the_catalogue():
+    """Two questions about two items: one about each, with half the people of one question."""
+    found = plan(items=2, rated=1, epsilon=1.0, unit="rating")
+    both, one = method(found, "multi-maxsense"), method(found, "maxsense")
+    assert (both.questions, both.theta) == (2, 0.5)
+    assert both.users_clt == pytest.approx(one.users_clt / 2)
+
+
 def test_json_has_no_infinity():
     """A method that cannot work has null for its number of people."""
     same = Blocks(np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.9]]))
@@ -225,6 +240,8 @@ def test_examples_can_be_told_apart(clusters):
         {"epsilon": 0.0},
         {"epsilon": math.inf},
         {"eta": 0.5},
+        {"eta": 0.0},
+        {"eta": -0.1},
         {"unit": "household"},
         {"clusters": 1},
     ],

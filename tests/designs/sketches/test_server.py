@@ -16,7 +16,7 @@ from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.counting import item_counts, pair_counts
 from tacit.designs.sketches.device import Device, Limits
 from tacit.designs.sketches.messages import METHODS, RATED_METHODS, Report
-from tacit.designs.sketches.server import REASONS, Server
+from tacit.designs.sketches.server import REASONS, TICKET, Server
 from tacit.designs.sketches.tickets import TicketSet
 from tacit.engine import sketch_compiled
 from tacit.errors import ConfigError, ModelFileError
@@ -97,6 +97,13 @@ def test_a_device_is_understood(campaign):
     made = campaign(questions=3, rated=8)
     report = Device(bytes(32), {}, Limits(epsilon=5)).report(made, range(40), {3: 5.0})
     assert Server(made).fold(report.encode(), now=NOW).accepted_count == 1
+
+
+def test_where_the_ticket_of_a_report_lies(campaign):
+    """A cluster reads it there, to tell which reports are of one device."""
+    at, length = TICKET
+    report = Report(campaign(questions=3, rated=8).id, 0x1122334455667788, 1).encode()
+    assert report[at : at + length] == bytes.fromhex("1122334455667788")
 
 
 def bad(made):

@@ -351,8 +351,10 @@ def _plan_sensing(
 
     modulus = wheel_size(items)
     sizes = {max(1, round(modulus * float(theta) / rated)) for theta in THETAS}
-    # The sets of one person are disjoint, so all of them have to fit into the catalogue.
-    thetas = [size * rated / modulus for size in sorted(sizes) if size * questions <= modulus]
+    # The sets of one person are disjoint, so all of them have to fit into the catalogue. A set of
+    # the whole catalogue tells no item from another.
+    possible = [size for size in sizes if size * questions <= modulus and size < modulus]
+    thetas = [size * rated / modulus for size in sorted(possible)]
     if not thetas:
         return MethodPlan(
             "multi-maxsense",

@@ -123,6 +123,7 @@ def test_theorem_1_holds_and_is_nearly_reached():
     bound = one(bounds(world, (("p-dap", 2.0),)), "Theorem 1", "p-dap")
     assert bound.verdict == "holds"
     assert 0.4 * bound.printed < bound.measured <= bound.printed
+    assert bound.printed == bound.corrected < 1
 
 
 def test_a_draws_loss_is_that_of_its_weights():

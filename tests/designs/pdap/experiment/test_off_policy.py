@@ -57,6 +57,40 @@ def test_what_cannot_be_weighted_is_refused():
         off_policy.estimate_snips(np.zeros(2), np.ones(2))
 
 
+class _OnePolicy:
+    """Shows either of two arms by chances that are given, and predicts their clicks."""
+
+    def __init__(self, shares, means):
+        self._shares, self._means = np.array(shares), np.array(means)
+
+    def shares(self, contexts):
+        return self._shares[: len(contexts)]
+
+    def estimate(self, contexts):
+        return self._means[: len(contexts)], None
+
+
+def test_a_policy_is_estimated_on_what_it_did_not_learn():
+    """Three visits, of which it learned the first: weights .5 / .25 and .5 / 1. Predictions are cut
+    to 0 and 1: of -2 and .5 they come to .25 under the policy, of .5 and 3 to .75."""
+    policy = _OnePolicy([[0.5, 0.5], [0.5, 0.5]], [[-2.0, 0.5], [0.5, 3.0]])
+    log = LoggedVisits(
+        names=("a", "b"),
+        arms=np.array([1, 0, 1]),
+        clicks=np.array([1.0, 1.0, 0.0]),
+        contexts=np.zeros((3, 1)),
+        features=("age",),
+        propensities=None,
+    )
+    (ips, snips, robust), facts = estimate_policy(policy, log, 1, np.array([0.5, 0.25, 1.0]))
+    assert ips.value.mean == pytest.approx(2.0 / 2)
+    assert snips.value.mean == pytest.approx(2.0 / 2.5)
+    assert robust.value.mean == pytest.approx((0.25 + 2 * (1 - 0) + 0.75 + 0.5 * (0 - 1)) / 2)
+    assert facts == pytest.approx(
+        {"effective_visits": 2.5**2 / 4.25, "largest_weight": 2.0, "mean_weight": 1.25}
+    )
+
+
 def world_and_log(seed, visits=4000, *, is_logged=True):
     """A generated world, and a log of a policy that prefers the first videos."""
     world = clicks.generate(vendors=1, videos=4, dimension=2, lipschitz=2.0, seed=seed)

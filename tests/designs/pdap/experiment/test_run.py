@@ -51,6 +51,13 @@ def rows_of(name, world, seed=1, epsilon=1.0, protocol="cumulative"):
     return [row for row in simulate(world, name, epsilon, seed).rows if row.protocol == protocol]
 
 
+def test_the_default_world_is_that_of_the_results():
+    """Four vendors of five videos, two features, 5,000 visits each of people drawn uniformly."""
+    world = World()
+    assert (world.vendors, world.videos, world.dimensions, world.arrivals) == (4, 5, 2, 5_000)
+    assert (world.features, world.groups, world.lipschitz) == (0, 0, 1.0)
+
+
 def test_regret_is_the_best_of_all_videos_minus_what_was_shown():
     """With one video shown to all, regret is the mean of max over videos minus that video's mean,
     computed from the world's own chances; a factor on the best reward would show."""

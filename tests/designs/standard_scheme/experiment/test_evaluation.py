@@ -14,6 +14,7 @@ from tacit.auditing.attacks import QUICK, Panel, PublicKnowledge, auc, distance,
 from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import fold, setup
+from tacit.designs.standard_scheme.experiment.commands import AttackSettings
 from tacit.designs.standard_scheme.experiment.evaluation import count_steps, evaluate_hiding
 from tacit.designs.standard_scheme.experiment.fold import lattice_scores
 from tacit.designs.standard_scheme.experiment.setup import (
@@ -156,6 +157,11 @@ def test_card_and_table_show_one_figure(table):
     assert "150" in attack_summary(made)
 
 
+def test_python_and_the_command_line_measure_in_the_same_folds():
+    """Ten without an option, as in the results."""
+    assert evaluate_hiding.__kwdefaults__["folds"] == AttackSettings().folds == 10
+
+
 def test_few_people_are_no_evidence(table):
     """Below 2,000 people a small figure is not printed, only the bound; a large one is."""
     made = table.measurements(DEFAULT_RELEASE, "people")
@@ -187,6 +193,7 @@ def test_control_finds_nothing(table):
     It misses in 1 of 20 runs; the seed is fixed, so this passes or fails for good.
     """
     assert table.worst[1].control_holds
+    assert 0.5 <= table.worst[1].control <= table.worst[1].control_upper <= 1
 
 
 def test_attackers_who_read_no_epochs_are_not_asked(ratings):

@@ -78,11 +78,28 @@ def test_share_of_levels_that_are_whole():
     """Without rounding a level plus its value's offset is whole: the true value fits everywhere,
     another one where both offsets are alike."""
     tables = SimpleNamespace(offsets=np.array([[250_000, 0], [-250_000, 0]]))
-    levels = rows_of([2.75, 3.0], [3.25, 3.0], [NAN, NAN])
-    np.testing.assert_allclose(lattice_scores(levels, tables), [[1, 0.5], [0.5, 1], [0, 0]])
+    levels = rows_of([2.75, 3.0], [3.25, 3.0], [2.75, NAN], [NAN, NAN])
+    found = lattice_scores(levels, tables)
+    np.testing.assert_allclose(found, [[1, 0.5], [0.5, 1], [1, 0], [0, 0]])
     # Where stars lie on quarters of a level, both values fit everywhere.
     quarters = lattice_scores(levels, tables, lattice=MICRO // 4)
-    np.testing.assert_allclose(quarters, [[1, 1], [1, 1], [0, 0]])
+    np.testing.assert_allclose(quarters, [[1, 1], [1, 1], [1, 1], [0, 0]])
+
+
+def test_rounding_moves_a_level_by_two_millionths():
+    """A sum that misses the stars by more is not on their lattice."""
+    tables = SimpleNamespace(offsets=np.zeros((1, 1)))
+    for missed, share in ((2, 1.0), (3, 0.0), (-2, 1.0), (-3, 0.0)):
+        levels = rows_of([3 + missed / MICRO])
+        assert lattice_scores(levels, tables).tolist() == [[share]]
+
+
+def test_tables_of_a_pair_of_folds_are_the_same_in_either_order():
+    """They were estimated without the people of both."""
+    pairs = {(0, 1): "0 and 1", (1, 1): "1", (1, 2): "1 and 2"}
+    one = SimpleNamespace(fold=1, tables_by_pair=pairs)
+    found = [fold._Fold.tables_of_pair(one, other) for other in (0, 1, 2)]
+    assert found == ["0 and 1", "1", "1 and 2"]
 
 
 class _Recorder:

@@ -115,6 +115,13 @@ def test_trace_formula_equals_the_enumerated_risk():
     assert found["risk_minus"] == pytest.approx(found["formula"], rel=1e-12)
 
 
+def test_bias_of_the_enumerated_world_by_hand():
+    """V'V is 3 times the unit matrix, so that a taste is off by a third of V'v_0."""
+    bias = np.array([0.5 - 0.25 + 0.125, 0.25 - 0.25 - 0.125]) / 3
+    expected = NOISE_SD**2 * 2 / 3 + float(bias @ bias)
+    assert enumerate_risk()["ignoring_attribute"] == pytest.approx(expected, rel=1e-12)
+
+
 def test_risk_where_the_attribute_is_taken_for_noise():
     """The formula with the squared bias is the enumerated risk of true ratings."""
     exact = SMALL_WORLD.risk(-1, show_true_ratings)

@@ -116,7 +116,9 @@ def test_largest_weights_are_stored(monkeypatch):
 
 
 def test_most_items(monkeypatch):
-    """Above the bound the most liked items are ranked by weights, and the rest is left out."""
+    """Above the bound, 10,000 as in decision 3, the most liked items are ranked by weights, and the
+    rest is left out."""
+    assert module.MOST_ITEMS == 10_000
     monkeypatch.setattr(module, "MOST_ITEMS", 10)
     levels = some_levels()
     likes = np.bincount(levels.indices, levels.data >= 3)

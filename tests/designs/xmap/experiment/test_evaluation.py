@@ -515,6 +515,12 @@ def test_the_papers_budgets_are_those_of_its_figures():
     assert PAPERS_BUDGETS == {"x-map-ib": (0.3, 0.8), "x-map-ub": (0.6, 0.3)}
 
 
+def test_a_method_without_privacy_has_neither_epsilon_nor_delta():
+    """An infinite epsilon, a delta of 0, and no words about a budget."""
+    method = Contender("mf")
+    assert (method.epsilon, method.delta, method.budget) == (math.inf, 0.0, "")
+
+
 def test_the_item_average_is_not_drawn_to_the_mean_of_all():
     """As in the paper, one rating is an average."""
     assert Contender("item-average").make("books", "films", {}, 0).damping == 0

@@ -61,6 +61,15 @@ def test_chances_that_need_no_integral():
     assert theory.chance_of_a_gap(far, np.array([False, True, False]), 1) == 1
 
 
+@pytest.mark.parametrize("k", [2, 5, 10, 20])
+def test_a_chance_is_at_most_one(k):
+    """One candidate is 40 nats above forty others. Rounding gives it no chance above 1."""
+    exponents = np.array([40.0] + [0.0] * 40)
+    chance = theory.chance_of_any(exponents, exponents > 0, k)
+    assert chance == pytest.approx(1)
+    assert chance <= 1
+
+
 @pytest.fixture(scope="module")
 def cases():
     """By theorem, case and k."""
