@@ -198,6 +198,13 @@ def test_no_set_holds_the_whole_catalogue(items, rated):
     assert found.theta < rated
 
 
+@pytest.mark.parametrize("rated", [1, 2])
+def test_sets_are_small_beside_the_catalogue(rated):
+    """For larger sets the formula promises a signal that is not there."""
+    found = method(plan(items=400, rated=rated, epsilon=1.0), "maxsense")
+    assert found.theta <= rated / 4
+
+
 def test_sets_of_one_item_may_fill_the_catalogue():
     """Two questions about two items: one about each, with half the people of one question."""
     found = plan(items=2, rated=1, epsilon=1.0, unit="rating")

@@ -35,6 +35,11 @@ from tacit.errors import ConfigError
 THETAS = np.geomspace(0.02, 8, 121)
 """Values of theta, the expected number of rated items in a sensed set, that the planner tries. Each
 is replaced by the nearest value with which a set has a whole number of places."""
+LEAST_SETS_IN_CATALOGUE = 4
+"""Number of disjoint sets that the catalogue has room for, at least, unless sets have one place.
+`theory` takes sets for small beside the catalogue. In fact, a set tells two items apart only if it
+holds one of them alone: for sets of a share p of the catalogue, the signal is 1 - p of the one that
+`theory` gives, or less."""
 LEAST_EPSILON = 1 / MICRO
 """Smallest epsilon of a campaign, in nats."""
 MOST_EPSILON = (NO_NOISE - 1) / MICRO
@@ -351,9 +356,9 @@ def _plan_sensing(
 
     modulus = wheel_size(items)
     sizes = {max(1, round(modulus * float(theta) / rated)) for theta in THETAS}
-    # The sets of one person are disjoint, so all of them have to fit into the catalogue. A set of
-    # the whole catalogue tells no item from another.
-    possible = [size for size in sizes if size * questions <= modulus and size < modulus]
+    # The sets of one person are disjoint, so all of them have to fit into the catalogue.
+    largest = max(1, modulus // LEAST_SETS_IN_CATALOGUE)
+    possible = [size for size in sizes if size <= largest and size * questions <= modulus]
     thetas = [size * rated / modulus for size in sorted(possible)]
     if not thetas:
         return MethodPlan(
