@@ -23,6 +23,7 @@ from tacit.profile_sums.audit.worlds import (
 )
 
 ONE_OF_EACH_TWIN = {(bug.world, bug.person, str(bug.conditions)): bug for bug in BUGS}.values()
+LARGE_BUG_WORLDS = dict.fromkeys(bug.world for bug in LARGE_BUGS)
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
@@ -74,7 +75,7 @@ def test_a_fault_that_begins_above_a_size_is_caught(bug):
     assert caught
 
 
-@pytest.mark.parametrize("world", dict.fromkeys(bug.world for bug in LARGE_BUGS), ids=lambda world: world.name)
+@pytest.mark.parametrize("world", LARGE_BUG_WORLDS, ids=lambda world: world.name)
 def test_the_shipped_large_fit_is_not_called_broken(world):
     """Nor is it at tables and answers that are drawn anew, for each way to fit of the bugs."""
     bug = next(bug for bug in LARGE_BUGS if bug.world == world)
