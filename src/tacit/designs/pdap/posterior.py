@@ -366,15 +366,16 @@ def shares_at_points(
     times_best = np.zeros((POINTS, arms))
     points = np.arange(POINTS)
     for _ in range(DRAWS):
-        drawn_means = means + deviations * generator.standard_normal((POINTS, arms))
-        if len(sets) == 1:
-            is_allowed = is_in_set[0]  # (K,)
-        else:
+        drawn_means = generator.standard_normal((POINTS, arms))
+        drawn_means *= deviations
+        drawn_means += means
+        if len(sets) > 1:
             # Each point gets a random set, with a chance proportional to the arrivals of the set.
             drawn_sets = generator.choice(len(sets), POINTS, p=arrivals / arrivals.sum())
-            is_allowed = is_in_set[drawn_sets]  # (POINTS, K)
-        best = np.where(is_allowed, drawn_means, -np.inf).argmax(axis=1)
-        times_best[points, best] += 1
+            drawn_means[~is_in_set[drawn_sets]] = -np.inf
+        elif not is_in_set[0].all():
+            drawn_means[:, ~is_in_set[0]] = -np.inf
+        times_best[points, drawn_means.argmax(axis=1)] += 1
     return times_best / DRAWS
 
 
