@@ -31,7 +31,10 @@ def float_above(exact: Fraction) -> float:
         nearest = float(exact)
     except OverflowError:
         return math.inf
-    is_below = nearest != math.inf and nearest < exact
+    if nearest == math.inf:
+        return nearest
+    numerator, denominator = nearest.as_integer_ratio()
+    is_below = numerator * exact.denominator < exact.numerator * denominator
     return math.nextafter(nearest, math.inf) if is_below else nearest
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from tacit.accounting import GDPAccountant, smallest_noise
 from tacit.accounting.events import DiscreteGaussianVector, Event, NonPrivate, compose
@@ -35,17 +36,24 @@ def noise_multipliers(settings: Settings) -> list[float]:
     if not settings.is_private:
         return [0.0] * len(settings.all_shares)
 
-    def divide(whole_noise: float) -> list[float]:
-        """Return multipliers of the sums: their mu^2 add up to that of one sum of `whole_noise`."""
-        return [whole_noise / math.sqrt(share) for share in settings.all_shares]
+    shares = tuple(settings.all_shares)
+    return _divide(_smallest_noise(settings.epsilon, settings.delta, shares), shares)
 
-    whole_noise = smallest_noise(
-        lambda noise: compose_noises(divide(noise)),
-        epsilon=settings.epsilon,
-        delta=settings.delta,
+
+@lru_cache(maxsize=8)  # the parts of one fit, its record and its file all ask for the same
+def _smallest_noise(epsilon: float, delta: float, shares: tuple[float, ...]) -> float:
+    """Return the smallest multiplier of one sum that costs what all sums may cost together."""
+    return smallest_noise(
+        lambda noise: compose_noises(_divide(noise, shares)),
+        epsilon=epsilon,
+        delta=delta,
         accountant=GDPAccountant,
     )
-    return divide(whole_noise)
+
+
+def _divide(whole_noise: float, shares: Sequence[float]) -> list[float]:
+    """Return multipliers of the sums: their mu^2 add up to that of one sum of `whole_noise`."""
+    return [whole_noise / math.sqrt(share) for share in shares]
 
 
 def events(settings: Settings) -> tuple[Event, ...]:

@@ -198,15 +198,15 @@ def _split_into_bands(name: str, values: Values) -> Values:
     Raises:
         DataError: A value is NaN.
     """
-    all_values = list(itertools.chain.from_iterable(values))
-    if any(value.lower() == "nan" for value in all_values):
+    distinct = set(itertools.chain.from_iterable(values))
+    if any(value.lower() == "nan" for value in distinct):
         raise DataError(f"NaN in the item metadata '{name}'", fix="Leave unknown values empty.")
     if name.strip().lower() == "year":
         return _year_bands(values)
-    parsed = [_parse_number(value) for value in all_values]
-    numbers = sorted(number for number in parsed if number is not None)
-    if len(numbers) < len(parsed) or len(set(numbers)) <= _FEW_NUMBERS:
+    parsed = {value: number for value in distinct if (number := _parse_number(value)) is not None}
+    if len(parsed) < len(distinct) or len(set(parsed.values())) <= _FEW_NUMBERS:
         return values
+    numbers = sorted(parsed[value] for cell in values for value in cell)
     edges = [numbers[len(numbers) * band // _NUMBER_BANDS] for band in range(1, _NUMBER_BANDS)]
     bands: Values = []
     for cell in values:

@@ -19,7 +19,7 @@ from typing import Any
 from tacit.accounting import GDPAccountant, smallest_noise
 from tacit.errors import PrivacyError
 from tacit.profile_sums.events import event_of_sum
-from tacit.profile_sums.fits import STEPS_OF_RHO, Fit
+from tacit.profile_sums.fits import Fit, ledger_steps
 from tacit.profile_sums.settings import Settings
 
 _COUNTS_PART = 1 / 3
@@ -145,7 +145,7 @@ def make_plan(
     )
     rho = Fit("", (noise,)).rho
     rho_left = rho - sum((fit.rho for fit in earlier), Fraction(0))
-    steps_left = math.ceil(rho * STEPS_OF_RHO) - sum(fit.steps for fit in earlier)
+    steps_left = ledger_steps(rho) - sum(fit.steps for fit in earlier)
     if rho_left <= 0 or steps_left < 2 * fits:
         raise PrivacyError(
             f"Earlier fits leave too little of the lifetime {lifetime:g} for a plan of {fits} "
@@ -160,8 +160,9 @@ def make_plan(
     def is_affordable(sigma: float) -> bool:
         """Tell whether the plan with this multiplier keeps both bounds."""
         first, later = plan_with(sigma).all_fits()[:2]
-        all_rho = first.rho + (fits - 1) * later.rho
-        all_steps = first.steps + (fits - 1) * later.steps
+        first_rho, later_rho = first.rho, later.rho
+        all_rho = first_rho + (fits - 1) * later_rho
+        all_steps = ledger_steps(first_rho) + (fits - 1) * ledger_steps(later_rho)
         return all_rho <= rho_left and all_steps <= steps_left
 
     # One sum with multiplier sigma costs rho = 1 / (2 sigma^2).

@@ -76,7 +76,12 @@ class Fit:
     @property
     def steps(self) -> int:
         """Cost in a ledger: rho in steps of 1e-12, rounded up."""
-        return math.ceil(self.rho * STEPS_OF_RHO)
+        return ledger_steps(self.rho)
+
+
+def ledger_steps(rho: Fraction) -> int:
+    """Return a cost rho in steps of a ledger, rounded up."""
+    return math.ceil(rho * STEPS_OF_RHO)
 
 
 FITS_IN_PROCESS: FitCounter[Fit] = FitCounter()

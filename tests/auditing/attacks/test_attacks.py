@@ -25,10 +25,22 @@ class OfRatings:
         return self.attacker.score(Releases.from_ratings(ratings))
 
 
-@pytest.fixture(params=sorted(attackers()))
+@pytest.fixture(scope="module", params=sorted(attackers()))
 def make(request):
     """Each attacker's factory."""
     return lambda: OfRatings(request.param)
+
+
+@pytest.fixture(scope="module")
+def fitted(make, stars):
+    """The attacker, fitted to all people; it is only asked for scores."""
+    return make().fit(*stars)
+
+
+@pytest.fixture(scope="module")
+def scores(fitted, stars):
+    """Scores of all people by that attacker."""
+    return fitted.score(stars[0])
 
 
 def areas(make, ratings, labels, folds=3):
@@ -57,20 +69,12 @@ def test_permuted_labels_are_a_coin_flip(make, stars):
     assert auc_interval(areas(make, ratings, permute_labels(labels, 3)), 0.999).holds(0.5)
 
 
-def test_same_data_same_scores(make, stars):
-    """Two fits on the same people agree to the last bit."""
-    ratings, labels = stars
-    first, second = (make().fit(ratings, labels).score(ratings) for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-
-
-def test_a_score_is_the_persons_own(make, stars):
+def test_a_score_is_the_persons_own(fitted, scores, stars):
     """Who else is scored, and in which order, does not matter."""
     ratings, labels = stars
-    attack = make().fit(ratings, labels)
     order = np.random.default_rng(1).permutation(len(labels))
-    np.testing.assert_allclose(attack.score(ratings[order]), attack.score(ratings)[order])
-    np.testing.assert_allclose(attack.score(ratings[:1]), attack.score(ratings)[:1])
+    np.testing.assert_allclose(fitted.score(ratings[order]), scores[order])
+    np.testing.assert_allclose(fitted.score(ratings[:1]), scores[:1])
 
 
 def test_turned_labels_turn_the_score(make, stars):
@@ -82,20 +86,19 @@ def test_turned_labels_turn_the_score(make, stars):
     assert auc(labels[test], turned) == pytest.approx(1 - auc(labels[test], plain), abs=0.02)
 
 
-def test_input_is_left_alone(make, stars):
-    """The same ratings serve every attack."""
+def test_same_data_same_scores_and_input_is_left_alone(make, scores, stars):
+    """Two fits on the same people agree to the last bit, and leave the ratings as they were."""
     ratings, labels = stars
     data, indices = ratings.data.copy(), ratings.indices.copy()
-    make().fit(ratings, labels).score(ratings)
+    np.testing.assert_array_equal(make().fit(ratings, labels).score(ratings), scores)
     np.testing.assert_array_equal(data, ratings.data)
     np.testing.assert_array_equal(indices, ratings.indices)
 
 
-def test_silent_people_are_scored(make, stars):
+def test_silent_people_are_scored(fitted, stars):
     """Somebody without a rating gets a finite score, the same as anybody else without."""
-    ratings, labels = stars
-    nobody = sparse.csr_array((2, ratings.shape[1]))
-    scores = make().fit(ratings, labels).score(nobody)
+    nobody = sparse.csr_array((2, stars[0].shape[1]))
+    scores = fitted.score(nobody)
     assert np.isfinite(scores).all()
     assert scores[0] == scores[1]
 
@@ -124,17 +127,15 @@ def test_negative_stars_are_read(make, stars):
     assert np.mean(areas(make, shifted, labels)) > 0.7
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_either_index_width(make, stars, dtype):
-    """SciPy makes column numbers of 32 or 64 bits as it pleases."""
+def test_either_index_width(make, scores, stars):
+    """SciPy makes column numbers of 32 or 64 bits as it pleases: both give the same scores."""
     ratings, labels = stars
+    dtype = np.int64 if ratings.indices.dtype == np.int32 else np.int32
     wide = sparse.csr_array(
         (ratings.data, ratings.indices.astype(dtype), ratings.indptr.astype(dtype)),
         shape=ratings.shape,
     )
-    np.testing.assert_array_equal(
-        make().fit(wide, labels).score(wide), make().fit(ratings, labels).score(ratings)
-    )
+    np.testing.assert_array_equal(make().fit(wide, labels).score(wide), scores)
 
 
 def test_scoring_before_fitting_is_refused(make, stars):
@@ -143,12 +144,10 @@ def test_scoring_before_fitting_is_refused(make, stars):
         make().score(stars[0])
 
 
-def test_other_items_are_refused(make, stars):
+def test_other_items_are_refused(fitted, stars):
     """Ratings of another catalogue are not scored column by column."""
-    ratings, labels = stars
-    attack = make().fit(ratings, labels)
     with pytest.raises(DataError, match="another list of items"):
-        attack.score(ratings[:, :-1])
+        fitted.score(stars[0][:, :-1])
 
 
 @pytest.mark.parametrize(

@@ -122,26 +122,49 @@ class ColumnSample:
 
     Attributes:
         nested: Whether cells are lists or objects.
-        numbers: The cells that are numbers; words of `ANSWERS` are 1 or 0.
-        is_numeric: Whether at least half of the cells are numbers.
-        is_answer: Whether all cells are words of `ANSWERS`, or Booleans.
-        is_opinion: Whether all cells are words of `OPINIONS`, which mean likes under any header.
     """
 
     def __init__(self, column: pl.Series) -> None:
         self.nested = column.dtype.is_nested()
         if self.nested or isinstance(column.dtype, pl.Duration):
             column = pl.Series([], dtype=pl.String)  # such cells fit no role
-        cells = column.head(_CELLS_SEEN).drop_nulls()
-        texts = cells.cast(pl.String, strict=False).str.strip_chars()
-        self._cells = cells
+        self._cells = column.head(_CELLS_SEEN).drop_nulls()
         self._column = column
-        numbers = cells.cast(pl.Float64) if cells.dtype.is_numeric() else to_numbers(texts)
-        self.numbers = numbers.drop_nulls().drop_nans()
-        self.is_numeric = self._are_most(len(self.numbers))
-        all_answers = len(cells) > 0 and bool(texts.str.to_lowercase().is_in([*ANSWERS]).all())
-        self.is_opinion = all_answers and bool(texts.str.to_lowercase().is_in(OPINIONS).all())
-        self.is_answer = cells.dtype == pl.Boolean or (cells.dtype == pl.String and all_answers)
+
+    @cached_property
+    def _texts(self) -> pl.Series:
+        """The cells as texts, without blanks around them."""
+        return self._cells.cast(pl.String, strict=False).str.strip_chars()
+
+    @cached_property
+    def numbers(self) -> pl.Series:
+        """The cells that are numbers; words of `ANSWERS` are 1 or 0."""
+        is_numeric = self._cells.dtype.is_numeric()
+        numbers = self._cells.cast(pl.Float64) if is_numeric else to_numbers(self._texts)
+        return numbers.drop_nulls().drop_nans()
+
+    @cached_property
+    def is_numeric(self) -> bool:
+        """Whether at least half of the cells are numbers."""
+        return self._are_most(len(self.numbers))
+
+    @cached_property
+    def _all_answers(self) -> bool:
+        """Whether all cells are words of `ANSWERS`, and there are some."""
+        if len(self._cells) == 0:
+            return False
+        return bool(self._texts.str.to_lowercase().is_in([*ANSWERS]).all())
+
+    @cached_property
+    def is_opinion(self) -> bool:
+        """Whether all cells are words of `OPINIONS`, which mean likes under any header."""
+        return self._all_answers and bool(self._texts.str.to_lowercase().is_in(OPINIONS).all())
+
+    @cached_property
+    def is_answer(self) -> bool:
+        """Whether all cells are words of `ANSWERS`, or Booleans."""
+        kind = self._cells.dtype
+        return kind == pl.Boolean or (kind == pl.String and self._all_answers)
 
     def _are_most(self, count: int) -> bool:
         """Tell whether `count` cells are at least half of the sample."""

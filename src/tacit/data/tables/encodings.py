@@ -13,7 +13,7 @@ import tomllib
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from itertools import chain, product
 from pathlib import Path
@@ -48,8 +48,8 @@ _CAPITAL = 0.9
 distinguishes two encodings of Cyrillic in which they are swapped."""
 _NO_LETTERS = frozenset("€…‚„‘’“”‹›•–—™§©«»®°±·\xa0\xad、。・「」『』（）！？：；，～ー々\u3000")
 """Signs beyond ASCII that are left out, since they say nothing about the language."""
-_TO_BLANKS = dict.fromkeys(map(ord, "\xa0\xad\u3000"), " ")
-"""Signs that are replaced by a blank before letters are counted."""
+_TO_BLANKS = re.compile("[\xa0\xad\u3000]")
+"""A sign that is replaced by a blank before letters are counted."""
 _SIGN_IN_WORD = re.compile(
     r"(?<=[A-Za-z\x80-\U0010ffff])[^\x00-\x7f]|[^\x00-\x7f](?=[A-Za-z\x80-\U0010ffff])"
 )
@@ -59,6 +59,25 @@ _SIGN_AWAY_FROM_LATIN = re.compile(r"(?<![A-Za-z])[^\x00-\x7f](?![A-Za-z])")
 
 
 @dataclass(frozen=True, slots=True)
+class _Signs:
+    """How often each sign beyond ASCII occurs in bytes that are read in one encoding."""
+
+    in_words: Counter[str]
+    """Signs next to a letter or another such sign, but for `_NO_LETTERS`."""
+    away_from_latin: Counter[str]
+    """Signs without a Latin letter next to them."""
+
+
+def _count_signs(sample: bytes, encoding: str) -> _Signs:
+    """Read bytes in an encoding, and count their signs beyond ASCII."""
+    text = _TO_BLANKS.sub(" ", sample.decode(encoding, "replace"))
+    in_words = Counter(_SIGN_IN_WORD.findall(text))
+    for sign in _NO_LETTERS:
+        del in_words[sign]
+    return _Signs(in_words, Counter(_SIGN_AWAY_FROM_LATIN.findall(text)))
+
+
+@dataclass(frozen=True)
 class _Script:
     """The letters of a language or a script, in an encoding."""
 
@@ -71,26 +90,30 @@ class _Script:
     weight: float = 1.0
     """Weight of each letter in the fit."""
 
-    def measure_fit(self, sample: bytes) -> float:
+    @cached_property
+    def _is_latin(self) -> bool:
+        """Whether any of the letters is a Latin one."""
+        return any("LATIN" in unicodedata.name(letter) for letter in self.letters)
+
+    def measure_fit(self, signs: _Signs) -> float:
         """Measure how well bytes fit: the weighted share of letters among signs beyond ASCII.
 
         fit = weight * (small letters + _CAPITAL * capital letters) / signs
 
         Letters of a script other than Latin do not count next to a Latin letter.
+
+        Args:
+            signs: of the bytes, read in this script's encoding.
         """
-        text = sample.decode(self.encoding, "replace").translate(_TO_BLANKS)
-        signs = Counter(_SIGN_IN_WORD.findall(text))
-        for sign in _NO_LETTERS:
-            del signs[sign]
-        if not signs:
+        counted = signs.in_words
+        if not counted:
             return self.weight
-        counted = signs
-        if not any("LATIN" in unicodedata.name(letter) for letter in self.letters):
-            counted = signs & Counter(_SIGN_AWAY_FROM_LATIN.findall(text))
+        if not self._is_latin:
+            counted = counted & signs.away_from_latin
         small = sum(counted[sign] for sign in counted if sign in self.letters)
         others = [sign for sign in counted if sign not in self.letters]
         capital = sum(counted[sign] for sign in others if sign.lower() in self.letters)
-        return self.weight * (small + _CAPITAL * capital) / signs.total()
+        return self.weight * (small + _CAPITAL * capital) / signs.in_words.total()
 
 
 def to_utf8(raw: bytes, path: Path, encoding: str | None) -> tuple[bytes, str]:
@@ -175,8 +198,11 @@ def _nul_bytes_error(start: bytes, path: Path) -> DataError:
 def _refuse_other_encodings(raw: bytes, path: Path) -> None:
     """Raise DataError unless cp1252 fits the lines that are not UTF-8, and fits them best."""
     sample = _find_lines_beyond_utf8(raw)
-    likely = max(_read_scripts(), key=lambda script: script.measure_fit(sample))
-    fit = likely.measure_fit(sample)
+    encodings = {script.encoding for script in _read_scripts()}
+    signs_of = {encoding: _count_signs(sample, encoding) for encoding in encodings}
+    fit_of = {script: script.measure_fit(signs_of[script.encoding]) for script in _read_scripts()}
+    likely = max(fit_of, key=fit_of.__getitem__)
+    fit = fit_of[likely]
     if likely.encoding == _USUAL and fit >= _LEAST_FIT:
         return
     if fit < _LEAST_FIT_OF_OTHERS:

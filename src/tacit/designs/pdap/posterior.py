@@ -359,23 +359,32 @@ def shares_at_points(
     means, deviations = posterior.evaluate(features.at_points)
     deviations *= EXPLORATION
     arms = means.shape[1]
-    is_in_set = np.zeros((len(sets), arms), dtype=np.bool_)
+    penalties = np.full((len(sets), arms), -np.inf)  # of arms outside of each set
     for number, arm_set in enumerate(sets):
-        is_in_set[number, arm_set.rows] = True
-    arrivals = np.array([arm_set.arrivals for arm_set in sets], dtype=np.float64)
-    times_best = np.zeros((POINTS, arms))
-    points = np.arange(POINTS)
-    for _ in range(DRAWS):
-        drawn_means = means + deviations * generator.standard_normal((POINTS, arms))
-        if len(sets) == 1:
-            is_allowed = is_in_set[0]  # (K,)
-        else:
-            # Each point gets a random set, with a chance proportional to the arrivals of the set.
-            drawn_sets = generator.choice(len(sets), POINTS, p=arrivals / arrivals.sum())
-            is_allowed = is_in_set[drawn_sets]  # (POINTS, K)
-        best = np.where(is_allowed, drawn_means, -np.inf).argmax(axis=1)
-        times_best[points, best] += 1
+        penalties[number, arm_set.rows] = 0.0
+    best = np.empty((DRAWS, POINTS), dtype=np.int64)
+    for draw in range(DRAWS):
+        drawn_means = generator.standard_normal((POINTS, arms))
+        drawn_means *= deviations
+        drawn_means += means
+        drawn_means += penalties[_draw_sets(sets, generator)]
+        best[draw] = drawn_means.argmax(axis=1)
+    cells = best + arms * np.arange(POINTS)
+    times_best = np.bincount(cells.ravel(), minlength=POINTS * arms).reshape(POINTS, arms)
     return times_best / DRAWS
+
+
+def _draw_sets(sets: Sequence[ArmSet], generator: np.random.Generator) -> NDArray[np.int64]:
+    """Draw the index of a set for each point, with a chance proportional to the set's arrivals.
+
+    A single set needs no draws.
+    """
+    if len(sets) == 1:
+        return np.zeros(1, dtype=np.int64)  # the same for all points
+    arrivals = np.array([arm_set.arrivals for arm_set in sets], dtype=np.float64)
+    chances = (arrivals / arrivals.sum()).cumsum()
+    chances /= chances[-1]
+    return np.searchsorted(chances, generator.random(POINTS), side="right")
 
 
 def shares_of_log(release: Release, rows: int) -> Floats:

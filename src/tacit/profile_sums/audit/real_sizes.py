@@ -67,9 +67,8 @@ def large_tables(draws: Generator) -> NeighbouringTables:
         genres[item] = "|".join(f"g{genre}" for genre in sorted(genres_of_item))
     popularity = draws.permutation(1 / np.arange(1, items + 1))
     popularity /= popularity.sum()
-    items_of_people = [
-        np.unique(draws.choice(items, _ENTRIES_EACH, p=popularity)) for _ in range(people)
-    ]
+    drawn = draws.choice(items, (people, _ENTRIES_EACH), p=popularity)
+    items_of_people = [np.unique(items_of_person) for items_of_person in drawn]
     items_of_people.append(np.sort(draws.choice(items, entries, replace=False)))
     users = np.repeat(np.arange(people + 1), [len(rated) for rated in items_of_people])
     values = draws.integers(1, 6, len(users)).astype(float)
