@@ -119,11 +119,9 @@ def total_price(counts: Iterable[tuple[Event, int]], prices: Prices) -> float:
     products = []
     for event, times in counts:
         price = prices[type(event)](event)
-        if isinstance(price, float):
-            if price == math.inf:
-                return math.inf
-            price = Fraction(price)
-        products.append(float_above(times * price))
+        if price == math.inf:
+            return math.inf
+        products.append(float_above(times * Fraction(price)))
     return sum_above(products)
 
 

@@ -73,11 +73,8 @@ def _mu_squared_of_discrete(noise_multiplier: Fraction, sigma: Fraction) -> Pric
         noise_multiplier: m, sigma / L2 sensitivity.
         sigma: Parameter of the discrete noise, in steps.
     """
-    # One division of whole numbers, m = a / b and sigma = c / d, instead of five of fractions.
-    a, b = noise_multiplier.as_integer_ratio()
-    c, d = sigma.as_integer_ratio()
-    variance = c**2 - (ROUNDING * d) ** 2  # of the continuous noise, times d^2
-    return Fraction((b * c) ** 2, a**2 * variance) if variance > 0 else math.inf
+    variance_share = 1 - (ROUNDING / sigma) ** 2  # variance of the continuous noise / sigma^2
+    return 1 / (noise_multiplier**2 * variance_share) if variance_share > 0 else math.inf
 
 
 MU_SQUARED: Prices = {
@@ -119,9 +116,8 @@ class GDPAccountant(Accountant):
     def epsilon(self, delta: float = 0.0) -> float:
         """Return epsilon at this delta: that of GDP or of zCDP, whichever is smaller."""
         check_delta(delta)
-        delta_of_rounding = self._delta_of_rounding
-        delta_for_mu = delta - delta_of_rounding
-        if delta_of_rounding:
+        delta_for_mu = delta - self._delta_of_rounding
+        if self._delta_of_rounding:
             delta_for_mu = math.nextafter(delta_for_mu, -math.inf)
         return min(epsilon_of_mu(self.mu, delta_for_mu), self._as_zcdp().epsilon(delta))
 
@@ -131,9 +127,8 @@ class GDPAccountant(Accountant):
         if epsilon == math.inf:
             return 0.0
         delta = delta_of_mu(self.mu, epsilon)
-        delta_of_rounding = self._delta_of_rounding
-        if delta_of_rounding:
-            delta = round_up(delta + delta_of_rounding)
+        if self._delta_of_rounding:
+            delta = round_up(delta + self._delta_of_rounding)
         return min(delta, self._as_zcdp().delta(epsilon))
 
     @property

@@ -31,10 +31,7 @@ def float_above(exact: Fraction) -> float:
         nearest = float(exact)
     except OverflowError:
         return math.inf
-    if nearest == math.inf:
-        return nearest
-    numerator, denominator = nearest.as_integer_ratio()
-    is_below = numerator * exact.denominator < exact.numerator * denominator
+    is_below = nearest != math.inf and nearest < exact
     return math.nextafter(nearest, math.inf) if is_below else nearest
 
 

@@ -53,8 +53,7 @@ def _rho_of_laplace(pure_epsilon: Price) -> float:
 
 def _rho_of_gaussian(noise_multiplier: float) -> Fraction:
     """Return rho of Gaussian noise: 1 / (2 m^2)."""
-    numerator, denominator = Fraction(noise_multiplier).as_integer_ratio()
-    return Fraction(denominator**2, 2 * numerator**2)
+    return 1 / (2 * Fraction(noise_multiplier) ** 2)
 
 
 def _rho_of_choice(event: events.Exponential | events.TopK) -> Price:
