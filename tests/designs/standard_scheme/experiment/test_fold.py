@@ -18,6 +18,7 @@ from tacit.designs.standard_scheme.experiment.fold import (
     is_certain,
     lattice_scores,
     log_odds_of_known_items,
+    order_pair,
 )
 from tacit.designs.standard_scheme.messages import MICRO
 
@@ -94,12 +95,9 @@ def test_rounding_moves_a_level_by_two_millionths():
         assert lattice_scores(levels, tables).tolist() == [[share]]
 
 
-def test_tables_of_a_pair_of_folds_are_the_same_in_either_order():
-    """They were estimated without the people of both."""
-    pairs = {(0, 1): "0 and 1", (1, 1): "1", (1, 2): "1 and 2"}
-    one = SimpleNamespace(fold=1, tables_by_pair=pairs)
-    found = [fold._Fold.tables_of_pair(one, other) for other in (0, 1, 2)]
-    assert found == ["0 and 1", "1", "1 and 2"]
+def test_a_pair_of_folds_has_one_key_in_either_order():
+    """Under it are the tables that were estimated without the people of both."""
+    assert [order_pair(1, other) for other in (0, 1, 2)] == [(0, 1), (1, 1), (1, 2)]
 
 
 class _Recorder:

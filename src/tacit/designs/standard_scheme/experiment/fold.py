@@ -131,7 +131,7 @@ class _Fold:
 
         If `other` is this fold, the tables were estimated without the people of this fold alone.
         """
-        return self.tables_by_pair[min(self.fold, other), max(self.fold, other)]
+        return self.tables_by_pair[order_pair(self.fold, other)]
 
     def measure(self) -> FoldResult:
         """Attack every target value, and judge every release unless only attackers are measured."""
@@ -553,3 +553,8 @@ class CountAttacker:
             variance = np.bincount(rows, (1 - chance) / chance**2, minlength=people)
             columns += [error / np.maximum(counts, 1), error / np.sqrt(1 + variance)]
         return np.hstack([np.stack(columns, axis=1), self._space.blocks(seen).summaries()])
+
+
+def order_pair(fold: int, other: int) -> tuple[int, int]:
+    """Return the key of a pair of folds in `tables_by_pair`: the smaller number first."""
+    return min(fold, other), max(fold, other)
