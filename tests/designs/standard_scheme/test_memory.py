@@ -195,6 +195,13 @@ def test_aliases_move_everything():
     assert state.encode() == before
 
 
+def test_of_two_held_back_records_the_one_of_the_new_id_is_kept():
+    """Both say that no letter shows the item; they differ in when that was decided."""
+    state = State(created=0, records={"old": Record(None, "", 1), "new": Record(None, "", 2)})
+    state.follow((("old", "new"),))
+    assert state.records == {"new": Record(None, "", 2)}
+
+
 def test_lost_at_the_beginning_of_time():
     """A clock near 1970 makes no negative second."""
     assert state_after_loss([], 5, WEEK).created == 0

@@ -20,3 +20,13 @@ def test_a_larger_population_holds_the_smaller_one(monkeypatch):
     world = Blocks(np.ones(1), np.full(2, 0.5), np.array([[1.0, 0.0]]))
     one_bit.learn_labels("one-bit-question", world, world.labels(4), users=[10, 25], seed=3)
     assert asked == [(10, (3, 0)), (15, (3, 1))]
+
+
+def test_one_answer_counts_as_a_share_of_one(monkeypatch):
+    """The item that one person likes is learned beside the item that 19 of 20 like."""
+    likes = np.array([1, 19, 9, 8])
+    counts = np.stack([np.array([1, 20, 20, 20]) - likes, likes])
+    monkeypatch.setattr(one_bit, "count_answers", lambda *_, **__: counts)
+    world = Blocks(np.ones(1), np.full(2, 0.5), np.array([[1.0, 0.0]]))
+    (learned,) = one_bit.learn_labels("one-bit-question", world, world.labels(4), users=[9], seed=3)
+    assert learned[0] == learned[1] != learned[2] == learned[3]

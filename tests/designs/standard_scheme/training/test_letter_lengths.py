@@ -27,6 +27,13 @@ ITEMS = 80
 SMALL = {"factors": 2, "service_sees_items": False}
 
 
+def test_a_ratio_of_nothing():
+    """Letters that show nothing are equally long; beside others, they are infinitely shorter."""
+    assert largest_ratio(np.zeros(2)) == 1.0
+    assert largest_ratio(np.array([3.0, 0.0])) == np.inf
+    assert largest_ratio(np.array([0.5, 0.25])) == 2.0
+
+
 def people_alike(people=PEOPLE, items=ITEMS, rated=20, seed=0):
     """(people, items) levels of people who all rate by one law, some more than others; -1: none."""
     generator = np.random.default_rng(seed)

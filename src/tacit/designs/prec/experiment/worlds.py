@@ -193,7 +193,7 @@ def sybils(game: Game, rng: np.random.Generator) -> Play:
     loyal = game.voters
     for number in range(game.rounds):
         if number > 0 and loyal > game.peers:
-            loyal = max(game.peers, min(loyal - 1, round(loyal * _LOYAL_SHARE)))
+            loyal = max(game.peers, round(loyal * _LOYAL_SHARE))
         yield _split_votes(game, loyal, rng)
 
 
