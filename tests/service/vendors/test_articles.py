@@ -89,8 +89,8 @@ def test_an_article_joins_at_the_end_of_the_epoch(newspaper: One) -> None:
 def test_an_article_leaves_at_once(newspaper: One) -> None:
     """The next visit is not shown it, whatever was learned; a click on it then changes nothing."""
     join(newspaper, "Old news")
-    seen = shown(newspaper, 120)
-    assert "Old news" in seen
+    # Which video a visit is shown is drawn: it takes as many visits as it takes.
+    assert any("Old news" in shown(newspaper, 120) for _ in range(20))
     assert leave(newspaper, "Old news").json() == {"removed": True}
     assert "Old news" not in shown(newspaper, 60)
     assert "Old news" not in listed(newspaper)
