@@ -91,7 +91,7 @@ def _modules_that_draw() -> list[ModuleType]:
     for name, module in list(sys.modules.items()):
         if not name.startswith("tacit.") or name == __name__:
             continue
-        if vars(module).get(DRAW) is shipped_draw_rows:
+        if getattr(module, DRAW, None) is shipped_draw_rows:
             modules.append(module)
     return modules
 

@@ -8,7 +8,6 @@ service's secret: `tacit init` shows a first one, and the service makes others.
 
 from __future__ import annotations
 
-import gc
 import json
 import math
 import os
@@ -369,9 +368,6 @@ def serve(
     An option that is left out is read from the environment, such as TACIT_PORT, or from [service]
     in tacit.toml. The log is written to standard error, as JSON, without names or contents.
     """
-    # Imports leave little garbage, so Python need not look for it often.
-    gc.set_threshold(10_000, 20, 20)
-
     from tacit.service.processes import serve as run
     from tacit.service.settings import Settings
 

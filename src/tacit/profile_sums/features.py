@@ -203,10 +203,15 @@ def _split_into_bands(name: str, values: Values) -> Values:
         raise DataError(f"NaN in the item metadata '{name}'", fix="Leave unknown values empty.")
     if name.strip().lower() == "year":
         return _year_bands(values)
-    parsed = {value: number for value in distinct if (number := _parse_number(value)) is not None}
-    if len(parsed) < len(distinct) or len(set(parsed.values())) <= _FEW_NUMBERS:
+    number_of: dict[str, float] = {}
+    for value in distinct:
+        number = _parse_number(value)
+        if number is None:
+            return values
+        number_of[value] = number
+    if len(set(number_of.values())) <= _FEW_NUMBERS:
         return values
-    numbers = sorted(parsed[value] for cell in values for value in cell)
+    numbers = sorted(number_of[value] for value in itertools.chain.from_iterable(values))
     edges = [numbers[len(numbers) * band // _NUMBER_BANDS] for band in range(1, _NUMBER_BANDS)]
     bands: Values = []
     for cell in values:

@@ -164,7 +164,10 @@ def _make_document() -> dict[str, Any]:
 @cache
 def _list_routes() -> tuple[BaseRoute, ...]:
     """List the routes of all routers, once in a process."""
-    return tuple(route for router in _list_routers() for route in router.routes)
+    routes: list[BaseRoute] = []
+    for router in _list_routers():
+        routes += router.routes
+    return tuple(routes)
 
 
 def _list_routers() -> Iterator[APIRouter]:

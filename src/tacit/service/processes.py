@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import os
 import shutil
 import signal
@@ -24,7 +23,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from tacit.errors import ConfigError, TacitError
-from tacit.service.application import GARBAGE_THRESHOLDS, create_app
+from tacit.service.application import create_app
 from tacit.service.event_log import EventLog, redirect_library_warnings
 from tacit.service.http_protocol import BoundedHttpProtocol
 from tacit.service.kinds import open_service
@@ -198,7 +197,6 @@ def _run_worker_process(
         ready: Released when the worker is ready to answer.
     """
     _limit_malloc()
-    gc.set_threshold(*GARBAGE_THRESHOLDS)  # from the start on, which makes little garbage
 
     def stop_with_parent() -> None:
         """Wait until the parent process ends, then stop this one."""

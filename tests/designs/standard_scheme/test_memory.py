@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from dataclasses import fields
 
 import pytest
 from hypothesis import given
@@ -193,6 +195,21 @@ def test_aliases_move_everything():
     before = state.encode()
     state.follow(names)
     assert state.encode() == before
+
+
+def test_a_deep_copy_shares_nothing_that_changes():
+    """Every dictionary and set is a copy; a field of another kind that changes would show here."""
+    state = State(created=0, records={"a": Record(1, "", 0)}, frozen={"b"}, arrivals={"c": 5})
+    copied = copy.deepcopy(state)
+    assert copied == state
+    shared = [field.name for field in fields(State) if is_mutable(getattr(state, field.name))]
+    assert shared == ["records", "frozen", "arrivals", "merged"]
+    for name in shared:
+        assert getattr(copied, name) is not getattr(state, name)
+
+
+def is_mutable(value):
+    return not isinstance(value, int | str | bytes | tuple | None)
 
 
 def test_of_two_held_back_records_the_one_of_the_new_id_is_kept():

@@ -119,8 +119,10 @@ class State(Message):
     def __deepcopy__(self, _: dict[int, Any]) -> Self:
         """Copy the dictionaries and sets; what they hold never changes, and is shared."""
         state = copy.copy(self)
-        for name, value in vars(self).items():
-            setattr(state, name, copy.copy(value))
+        state.records = dict(self.records)
+        state.frozen = set(self.frozen)
+        state.arrivals = dict(self.arrivals)
+        state.merged = set(self.merged)
         return state
 
     def is_undecided(self, item: ItemId) -> bool:

@@ -542,7 +542,7 @@ class _Implicit(Answers):
     def _query(self, histories: Sequence[History], n: int) -> Iterator[tuple[Ints, Floats]]:
         """Yield for each history the best n items without its likes, and their scores.
 
-        Likes are left out here: implicit takes as long to leave them out as to rank all items.
+        Likes are left out here, because implicit copies its matrix anew for each history to do so.
         """
         for start in range(0, len(histories), HISTORIES_AT_A_TIME):
             likes = self.like_rows(histories[start : start + HISTORIES_AT_A_TIME])
