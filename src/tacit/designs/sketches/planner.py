@@ -38,8 +38,8 @@ is replaced by the nearest value with which a set has a whole number of places."
 LEAST_SETS_IN_CATALOGUE = 4
 """Number of disjoint sets that the catalogue has room for, at least, unless sets have one place.
 `theory` takes sets for small beside the catalogue. In fact, a set tells two items apart only if it
-holds one of them alone: for sets of a share p of the catalogue, the signal is 1 - p of the one that
-`theory` gives, or less."""
+holds one of them alone: with sets of a share p of the catalogue, the signal is about 1 - p of the
+one that `theory` gives."""
 LEAST_EPSILON = 1 / MICRO
 """Smallest epsilon of a campaign, in nats."""
 MOST_EPSILON = (NO_NOISE - 1) / MICRO
