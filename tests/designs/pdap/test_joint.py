@@ -104,6 +104,16 @@ def test_many_at_once_are_one_after_another():
     assert [(c.arm, c.cell, c.visit) for c in together] == [(c.arm, c.cell, c.visit) for c in apart]
 
 
+def test_a_choice_of_the_best_known_arm_is_no_exploration(monkeypatch):
+    """Without the spread of the draw every choice is the best by what was released."""
+    contexts, rewards = stream(40)
+    policy = joint()
+    served(policy, contexts, rewards)
+    assert {choice.phase for choice in policy.select_many(contexts)} == {"exploit", "explore"}
+    monkeypatch.setattr(joint_module, "EXPLORATION", 0.0)
+    assert {choice.phase for choice in policy.select_many(contexts)} == {"exploit"}
+
+
 def test_blocks_of_visits_may_be_of_any_size(monkeypatch):
     """Where one visit's numbers are more than are drawn at once, visits are chosen one by one."""
     contexts, _ = stream(40)

@@ -82,6 +82,12 @@ def test_each_option_reaches_the_bound(change):
         )
 
 
+@pytest.mark.parametrize(("vendors", "has_lemma_4"), [(1, False), (2, True), (3, True)])
+def test_lemma_4_needs_a_neighbour(vendors, has_lemma_4):
+    found = {bound.item for bound in bounds(replace(WORLD, vendors=vendors))}
+    assert ("Lemma 4" in found) == has_lemma_4
+
+
 def test_the_corrected_bounds_hold():
     """What was measured is below every corrected bound but Theorem 6's, which is of two bounds."""
     found = [bound for bound in bounds() if bound.item != "Theorem 6"]

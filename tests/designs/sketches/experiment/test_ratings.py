@@ -136,6 +136,7 @@ def test_the_sentence_is_honest(curve):
     (sentence,) = curve["sentences"]
     assert f"{math.ceil(need['lower_bound']):,}" in sentence
     assert "These ratings have 150 people." in sentence
+    assert "with a chance of 90%" in sentence
     assert need["users_near"] is not None
     assert f"{need['users_near']:,.0f}" in sentence
 
