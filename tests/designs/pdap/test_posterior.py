@@ -180,5 +180,6 @@ def test_forgetting_keeps_this_epoch_alone():
     assert np.allclose(beliefs.visit_evidence[:, 0], once[:, 0], rtol=0.2)
     assert not np.allclose(twice[:, 0], once[:, 0], rtol=0.2)
     assert np.allclose(beliefs.like_evidence, liked_once, atol=0.1)
+    assert np.allclose(beliefs.visit_evidence, once, atol=0.2)
     assert not np.allclose(liked_twice, liked_once, atol=0.1)
     assert beliefs.visits_of_all == pytest.approx(18.0)
