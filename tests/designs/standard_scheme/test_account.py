@@ -262,6 +262,17 @@ def test_silence_looks_like_speaking(person, change):
     assert "Nothing new is decided" in person.heard[0]
 
 
+def test_a_letter_that_was_lost_is_no_reason_to_be_silent(person):
+    """Who sent letters goes on: a memory that lost the last one shows what it decided."""
+    few = {item: HISTORY[item] for item in list(HISTORY)[:4]}
+    before = person.speak(LETTER, few)
+    person.state.letter = None
+    silent(person, "value")
+    after = person.speak(LETTER + WEEK)
+    assert after.ratings == before.ratings
+    assert len(person.heard) == 1
+
+
 @pytest.mark.parametrize("change", ["value", "two digests"])
 def test_silence_ends(person, change):
     """When what was changed is as it was, the device decides again what came meanwhile."""
