@@ -273,17 +273,6 @@ def limit_threads() -> AbstractContextManager[Any]:
     return limited
 
 
-def skip_parameter_checks() -> AbstractContextManager[Any]:
-    """Return a context in which scikit-learn does not check the types of its parameters.
-
-    The attackers here chose them. Numbers are checked all the same: features may overflow.
-    """
-    from sklearn import config_context
-
-    context: AbstractContextManager[Any] = config_context(skip_parameter_validation=True)
-    return context
-
-
 @cache
 def _find_thread_pools() -> ThreadpoolController:
     """Find the thread pools of NumPy, SciPy and scikit-learn, once: it takes milliseconds."""

@@ -20,7 +20,6 @@ from tacit.auditing.attacks.base import (
     Releases,
     limit_threads,
     replace_data,
-    skip_parameter_checks,
 )
 from tacit.auditing.attacks.features import FEW_PEOPLE, Blocks, space_of
 
@@ -87,7 +86,7 @@ class OnFeatures(Learner):
         self._centre = features.mean(axis=0)
         spread = features.std(axis=0)
         self._spread = np.where(spread > 1e-9 * (1.0 + np.abs(self._centre)), spread, np.inf)
-        with limit_threads(), skip_parameter_checks(), catch_warnings():
+        with limit_threads(), catch_warnings():
             simplefilter("ignore", ConvergenceWarning)  # a network may stop before it converges
             standard = self._standardise(features)
             classifiers = self._make_classifiers(checked_labels)
@@ -245,7 +244,7 @@ def decision_values(model: Any, features: Floats) -> Floats:
     A classifier without `decision_function` gives chances instead. They are clipped to lie at least
     1e-12 from 0 and 1, and their log odds are returned.
     """
-    with limit_threads(), skip_parameter_checks():
+    with limit_threads():
         if hasattr(model, "decision_function"):
             decisions: Floats = np.asarray(model.decision_function(features), dtype=np.float64)
             return decisions

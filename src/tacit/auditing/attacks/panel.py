@@ -36,7 +36,6 @@ from tacit.auditing.attacks.base import (
     Learner,
     Releases,
     limit_threads,
-    skip_parameter_checks,
 )
 from tacit.auditing.attacks.discriminant import LinearDiscriminant
 from tacit.auditing.attacks.modern import NONLINEAR, OnRatings, Stack, make_quick_boosting
@@ -73,9 +72,7 @@ class NaiveBayes(Learner):
 
         checked_labels = self._check_training(ratings, labels)
         self._minimum = min(0.0, float(ratings.data.min(initial=0.0)))
-        with skip_parameter_checks():
-            counts = self._stars_as_counts(ratings)
-            self._model = MultinomialNB(alpha=1.0).fit(counts, checked_labels)
+        self._model = MultinomialNB(alpha=1.0).fit(self._stars_as_counts(ratings), checked_labels)
         return self
 
     def score(self, ratings: sparse.csr_array) -> Floats:
@@ -132,7 +129,7 @@ class _PenalisedClassifier(Learner):
         checked_labels = self._check_training(ratings, labels)
         self._unit = float(np.abs(ratings.data).max(initial=0.0)) / 5 or 1.0
         features = self._scale_stars(ratings)
-        with limit_threads(), skip_parameter_checks():
+        with limit_threads():
             self.chosen_inverse_penalty = self._choose_inverse_penalty(features, checked_labels)
             self._model = (
                 self._make_classifier()
@@ -144,8 +141,7 @@ class _PenalisedClassifier(Learner):
     def score(self, ratings: sparse.csr_array) -> Floats:
         """Return (people,) decision values, which rise with the chance of label 1."""
         self._check_scored(ratings)
-        with skip_parameter_checks():
-            decision: Floats = self._model.decision_function(self._scale_stars(ratings))
+        decision: Floats = self._model.decision_function(self._scale_stars(ratings))
         return decision
 
     def _choose_inverse_penalty(self, features: sparse.csr_array, labels: Labels) -> float:
