@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import operator
 import os
+import threading
 import time
 from concurrent.futures import BrokenExecutor
 
@@ -12,6 +14,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tacit.errors import OutputError
+from tacit.evaluation import runner as runner_module
 from tacit.evaluation.runner import Runner, cores
 
 
@@ -56,6 +59,42 @@ def test_the_calling_process_is_one_of_the_workers(workers):
         )
     assert os.getpid() in processes
     assert len(processes) == workers
+
+
+def wait_for_another_process(context, number):
+    """In the calling process, wait until another one has run a task; return whether one has."""
+    process, folder = context
+    marker = folder / "another process"
+    if os.getpid() != process:
+        marker.touch()
+    for _ in range(6000):
+        if marker.exists():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_other_processes_are_started_while_a_long_task_runs(tmp_path, monkeypatch):
+    """Also if the first task alone takes longer than the time after which they are started."""
+    monkeypatch.setattr(runner_module, "START_AFTER", 0.1)
+    monkeypatch.setattr(runner_module, "cores", lambda: 2)
+    with Runner((os.getpid(), tmp_path), workers=0) as runner:
+        for _ in range(2):  # the second run finds them started
+            assert (
+                runner.run(wait_for_another_process, [(1,), (2,)], lambda done: None) == [True] * 2
+            )
+            (tmp_path / "another process").unlink()
+
+
+def test_no_other_process_is_started_for_short_work(monkeypatch):
+    """The calling process has finished before."""
+    monkeypatch.setattr(runner_module, "START_AFTER", 60.0)
+    monkeypatch.setattr(runner_module, "cores", lambda: 2)
+    with Runner(0.01, workers=0) as runner:
+        processes = runner.run(wait_and_name_process, [(n,) for n in range(9)], lambda done: None)
+        assert processes == [os.getpid()] * 9
+        assert multiprocessing.active_children() == []
+    assert not any(isinstance(thread, threading.Timer) for thread in threading.enumerate())
 
 
 def end_process(context, number):

@@ -6,6 +6,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -22,6 +23,11 @@ T = TypeVar("T")
 
 Progress = Callable[[int], None]
 """Function that is called with the number of steps that were done since the last call."""
+
+START_AFTER = 10.0
+"""Seconds of work after which a runner that may use all cores starts other processes. Until then
+this process works alone: starting another one takes seconds of processor time, mostly imports, so
+short experiments would gain nothing."""
 
 _context: Any = None
 """First argument of every task; each process of a `Runner` sets it once."""
@@ -46,7 +52,8 @@ class Runner:
 
     Args:
         context: First argument of every task.
-        workers: Number of processes, the calling one included; 0: one for each core.
+        workers: Number of processes, the calling one included; 0: one for each core, where those
+            beside the calling one are only started if a run takes longer than `START_AFTER`.
         resume: File with results of finished tasks, which are not run again; further results are
             added. Results must then be JSON. They may be of single people, so only its owner can
             read a new file. None: no file is read or written.
@@ -62,6 +69,7 @@ class Runner:
         self, context: Any, *, workers: int = 0, resume: Path | None = None, identity: str = ""
     ) -> None:
         self._workers = workers or cores()
+        self._starts_at_once = workers > 0
         self._context = context
         self._executor: ProcessPoolExecutor | None = None
         self._resume = resume
@@ -71,15 +79,6 @@ class Runner:
         self._known = {} if resume is None else _read_finished(resume)
 
     def __enter__(self) -> Runner:
-        if self._workers > 1:
-            # Fresh interpreters: a forked child would inherit locks of compiled code that a thread
-            # of the parent holds, and could wait for them for ever.
-            self._executor = ProcessPoolExecutor(
-                self._workers - 1,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_set_context,
-                initargs=(self._context,),
-            )
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -159,7 +158,7 @@ class Runner:
                 return
             try:
                 future = executor.submit(_apply, function, arguments[number])
-            except RuntimeError as error:  # a process has ended
+            except (RuntimeError, OSError) as error:  # a process has ended, or cannot be started
                 future = Future()
                 future.set_exception(error)
             future.add_done_callback(partial(finish, executor, number))
@@ -170,9 +169,20 @@ class Runner:
             if not future.cancelled() and future.exception() is None:
                 start_next(executor)
 
-        if self._executor is not None:
-            for _ in range(self._workers - 1):
-                start_next(self._executor)
+        def start_others() -> None:
+            """Give each other process a task, if tasks are waiting; start these processes first."""
+            if waiting:
+                if self._executor is None:
+                    self._executor = self._make_executor()
+                for _ in range(self._workers - 1):
+                    start_next(self._executor)
+
+        timer = threading.Timer(START_AFTER, start_others)
+        if self._workers > 1:
+            if self._starts_at_once or self._executor is not None:
+                start_others()
+            else:
+                timer.start()
         try:
             for _ in numbers:
                 own_number = _take_first(waiting) if finished.empty() else None
@@ -185,10 +195,24 @@ class Runner:
                 yield number, result
         finally:
             waiting.clear()  # after an error nothing more is begun
+            timer.cancel()
+            if timer.is_alive():
+                timer.join()
             while not finished.empty():
                 number, future = finished.get()
                 if not future.cancelled() and future.exception() is None:
                     keep(number, future.result())
+
+    def _make_executor(self) -> ProcessPoolExecutor:
+        """Make the pool of the processes beside this one. Each is started for its first task."""
+        # Fresh interpreters: a forked child would inherit locks of compiled code that a thread of
+        # the parent holds, and could wait for them for ever.
+        return ProcessPoolExecutor(
+            self._workers - 1,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_set_context,
+            initargs=(self._context,),
+        )
 
     def _run_here(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         """Run a task in this process, with one thread."""

@@ -118,6 +118,21 @@ class Features:
 
     def _evaluate_single(self, context: list[float]) -> list[float]:
         """Compute phi (M,) of a single context (d,). Plain floats are faster here than arrays."""
+        phi = [1.0]
+        if self.degree == 1:
+            phi += [2 * feature - 1 for feature in context]
+        else:
+            phi += self._products_of_polynomials(context)
+        norm = 0.0
+        for value in phi[1:]:
+            norm += abs(value)
+        if norm > self.limit:
+            shrink = self.limit / norm
+            phi[1:] = [value * shrink for value in phi[1:]]
+        return phi
+
+    def _products_of_polynomials(self, context: list[float]) -> list[float]:
+        """Compute all terms of a context (d,) but the constant, before they are scaled down."""
         polynomials: list[tuple[float, ...]] = []  # P_0(u_j) to P_3(u_j) for each feature j
         for feature in context:
             # P_1 = u, P_2 = (3 u^2 - 1) / 2, P_3 = (5 u P_2 - 2 u) / 3
@@ -125,18 +140,13 @@ class Features:
             second = (3 * u * u - 1) / 2
             third = (5 * u * second - 2 * u) / 3
             polynomials.append((1.0, u, second, third))
-        phi = [1.0]
-        norm = 0.0
+        products: list[float] = []
         for factors in self._factors:
-            value = 1.0
+            product = 1.0
             for feature_number, degree in factors:
-                value *= polynomials[feature_number][degree]
-            phi.append(value)
-            norm += abs(value)
-        if norm > self.limit:
-            shrink = self.limit / norm
-            phi[1:] = [value * shrink for value in phi[1:]]
-        return phi
+                product *= polynomials[feature_number][degree]
+            products.append(product)
+        return products
 
     @cached_property
     def _factors(self) -> list[list[tuple[int, int]]]:

@@ -179,7 +179,9 @@ class JointLearner(Policy):
             ConfigError: `arms` is empty, or has an arm that never joined or has left.
             DataError: The context does not have this form.
         """
-        return self.select_many(check_context(context, self.features.dimension)[None], arms)[0]
+        checked = check_context(context, self.features.dimension)
+        shown = self._arms_to_show(self._sort_allowed(arms))
+        return self._choose_and_count(checked[None], shown)[0]
 
     def select_many(self, contexts: Floats, arms: Sequence[int] | None = None) -> list[Choice]:
         """Choose an arm for each of many visits, and count them.
@@ -197,7 +199,7 @@ class JointLearner(Policy):
             DataError: `contexts` are not (n, d) numbers in [0, 1].
         """
         contexts = check_contexts(contexts, self.features.dimension)
-        allowed = None if arms is None else tuple(sorted(super().allowed_arms(arms)))
+        allowed = self._sort_allowed(arms)
         choices: list[Choice] = []
         while len(choices) < len(contexts):
             shown = self._arms_to_show(allowed)
@@ -455,6 +457,14 @@ class JointLearner(Policy):
     def _has_joining_arms(self) -> bool:
         """Return whether an arm has joined that cannot be shown in this epoch."""
         return any(arm not in self._rows for arm in self.allowed_arms())
+
+    def _sort_allowed(self, arms: Sequence[int] | None) -> tuple[int, ...] | None:
+        """Sort the arms that may be chosen now; None, which is all of them, stays None.
+
+        Raises:
+            ConfigError: `arms` is empty, or has an arm that never joined or has left.
+        """
+        return None if arms is None else tuple(sorted(self.allowed_arms(arms)))
 
     def _arms_to_show(self, allowed: tuple[int, ...] | None) -> tuple[int, ...]:
         """Return the allowed arms that can be shown to the next visitor; None allows all.
