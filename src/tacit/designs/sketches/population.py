@@ -7,7 +7,6 @@ source in place of secrets. The code sees the likes of all people, so it protect
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
