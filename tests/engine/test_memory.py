@@ -46,11 +46,13 @@ def test_more_ratings_than_a_block_hold_no_more(sides, values):
 
 
 @pytest.mark.parametrize("values", [5, 0])
-@pytest.mark.parametrize("block", [20_000, 100_000, 2**25])
-def test_peak_is_the_stated_one(block, values):
+@pytest.mark.parametrize(
+    ("block", "ratings"), [(20_000, 200_000), (100_000, 400_000), (2**25, 400_000)]
+)
+def test_peak_is_the_stated_one(block, ratings, values):
     """`working_memory` is an upper bound, whatever the block and the values."""
     engine = Engine(block=block)
-    assert peak(engine, 200_000, values=values) <= engine.working_memory(200_000, PEOPLE, ITEMS)
+    assert peak(engine, ratings, values=values) <= engine.working_memory(ratings, PEOPLE, ITEMS)
 
 
 @pytest.mark.parametrize("block", [0, -1, 2**31])
