@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 import hypothesis
 import pytest
 
+from tests.support.garbage import pytest_collection as pytest_collection
 from tests.support.skipped import pytest_unconfigure as pytest_unconfigure
 from tests.support.tiers import pytest_addoption as pytest_addoption
 from tests.support.tiers import pytest_collection_modifyitems as pytest_collection_modifyitems

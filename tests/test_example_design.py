@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tacit.cli.app import main
 from tacit.design import design, names
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "a_design"
@@ -34,7 +35,18 @@ def _installed(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def answered(tmp_path):
+def answered(capsys):
+    """What a command prints with --json."""
+
+    def call(*words: object) -> dict:
+        assert main([*map(str, words), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return call
+
+
+@pytest.fixture
+def answered_by_process(tmp_path):
     """What a command prints with --json: in a process that starts after the design is installed."""
     path = os.pathsep.join([str(EXAMPLE), str(tmp_path / "site"), *filter(None, sys.path)])
 
@@ -59,9 +71,9 @@ def test_the_registry_finds_it():
     assert (EXAMPLE / f"{NAME}.md").exists()
 
 
-def test_it_has_a_card(answered):
+def test_it_has_a_card(answered_by_process):
     """Composed from the event that a fit draws with."""
-    (card,) = answered("guarantee", NAME, "--epsilon", 2, "--most", 5)["guarantees"]
+    (card,) = answered_by_process("guarantee", NAME, "--epsilon", 2, "--most", 5)["guarantees"]
     assert card["epsilon"] == pytest.approx(2, rel=1e-9)
 
 

@@ -646,6 +646,7 @@ def replace_functions(mutant: Mutant) -> bool:
     if not changed:
         return False
     replaced = set()
+    gc.unfreeze()  # a run of tests freezes what it imported (tests/support/garbage.py)
     for function in gc.get_objects():
         if isinstance(function, types.FunctionType) and function.__code__.co_filename == path:
             key = _key(function.__code__)

@@ -8,8 +8,13 @@ import figures
 import pytest
 from figures import FOLDER, THEMES, Parties, Theme
 
-DRAWN = figures.draw_all()
 NUMBER = re.compile(r"-?\d+\.\d+")
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Every figure in both themes."""
+    return figures.draw_all()
 
 
 def without_digits(svg):
@@ -17,17 +22,17 @@ def without_digits(svg):
     return NUMBER.sub(lambda match: f"{float(match[0]):.2f}", svg)
 
 
-def test_the_files_are_what_records_and_planners_give():
+def test_the_files_are_what_records_and_planners_give(drawn):
     """Each in both themes; `make figures` writes them."""
-    assert len(DRAWN) >= 20
-    assert {file.name for file in FOLDER.glob("*.svg")} == set(DRAWN)
-    for name, text in DRAWN.items():
+    assert len(drawn) >= 20
+    assert {file.name for file in FOLDER.glob("*.svg")} == set(drawn)
+    for name, text in drawn.items():
         assert without_digits((FOLDER / name).read_text(encoding="utf-8")) == without_digits(
             text
         ), name
 
 
-def test_a_changed_record_changes_the_picture(monkeypatch):
+def test_a_changed_record_changes_the_picture(monkeypatch, drawn):
     """A figure is drawn from the record, not from a copy of its numbers."""
     shipped = figures.read_record
 
@@ -37,7 +42,7 @@ def test_a_changed_record_changes_the_picture(monkeypatch):
             row["ndcg"] = row["ndcg"] + 0.05
         return record
 
-    before = figures.draw_list_quality(THEMES[0])
+    before = drawn[f"private-ndcg-{THEMES[0].name}.svg"]
     monkeypatch.setattr(figures, "read_record", better)
     assert figures.draw_list_quality(THEMES[0]) != before
 
@@ -46,6 +51,6 @@ def test_a_changed_record_changes_the_picture(monkeypatch):
 def test_a_diagram_names_each_party_and_whom_to_trust(theme: Theme):
     """Words of the data are escaped."""
     parties = Parties((("a <b>", "x"), ("c", "y")), ("z",), (True, False))
-    drawn = figures.draw_parties(parties, theme)
-    assert "a &lt;b&gt;" in drawn
-    assert (drawn.count(">trusted<"), drawn.count(">not trusted<")) == (1, 1)
+    diagram = figures.draw_parties(parties, theme)
+    assert "a &lt;b&gt;" in diagram
+    assert (diagram.count(">trusted<"), diagram.count(">not trusted<")) == (1, 1)

@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from tacit.accounting import GDPAccountant, smallest_noise
@@ -140,10 +141,7 @@ def make_plan(
     Raises:
         PrivacyError: Earlier fits leave nothing, or less than two steps of a ledger for each fit.
     """
-    noise = smallest_noise(
-        event_of_sum, epsilon=lifetime, delta=settings.delta, accountant=GDPAccountant
-    )
-    rho = Fit("", (noise,)).rho
+    rho = Fit("", (_noise_of_one_sum(lifetime, settings.delta),)).rho
     rho_left = rho - sum((fit.rho for fit in earlier), Fraction(0))
     steps_left = ledger_steps(rho) - sum(fit.steps for fit in earlier)
     if rho_left <= 0 or steps_left < 2 * fits:
@@ -152,14 +150,32 @@ def make_plan(
             "fits. Nothing was drawn, spent or written."
         )
     name = secrets.token_hex(8)
+    sigma = _find_smallest_sigma(fits, settings.shares, rho_left, steps_left)
+    return FitPlan(name, fits, sigma, settings.shares)
 
-    def plan_with(sigma: float) -> FitPlan:
-        """Make the plan whose fits together have this noise multiplier."""
-        return FitPlan(name, fits, sigma, settings.shares)
+
+@lru_cache(maxsize=8)
+def _noise_of_one_sum(epsilon: float, delta: float) -> float:
+    """Return the smallest noise multiplier with which one sum costs (epsilon, delta)."""
+    return smallest_noise(event_of_sum, epsilon=epsilon, delta=delta, accountant=GDPAccountant)
+
+
+@lru_cache(maxsize=8)  # audits make the same plan many times
+def _find_smallest_sigma(
+    fits: int, shares: tuple[float, ...], rho_left: Fraction, steps_left: int
+) -> float:
+    """Find the smallest sigma of a plan whose fits together cost at most what is left.
+
+    Args:
+        fits: Number of fits of the plan.
+        shares: Shares of the sums in the mu^2 of the first fit.
+        rho_left: Largest sum of the fits' exact costs.
+        steps_left: Largest sum of their costs in a ledger.
+    """
 
     def is_affordable(sigma: float) -> bool:
         """Tell whether the plan with this multiplier keeps both bounds."""
-        first, later = plan_with(sigma).all_fits()[:2]
+        first, later = FitPlan("", fits, sigma, shares).all_fits()[:2]
         first_rho, later_rho = first.rho, later.rho
         all_rho = first_rho + (fits - 1) * later_rho
         all_steps = ledger_steps(first_rho) + (fits - 1) * ledger_steps(later_rho)
@@ -176,4 +192,4 @@ def make_plan(
             high = middle
         else:
             low = middle
-    return plan_with(high)
+    return high

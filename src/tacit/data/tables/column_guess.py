@@ -323,6 +323,8 @@ class _ColumnSearch:
             return
         normalized = [normalize_header(header) for header in self.headers]
         for role in self.column_names:
+            if role in self.positions:
+                continue
             for name in known_names(role):
                 for position, header in enumerate(normalized):
                     if header == name and self.samples[position].fits(role):

@@ -79,11 +79,12 @@ def guess_rating_columns(
         return _unfold_baskets(table, column_names, events=events)
     if _is_clearly_wide(table, column_names):
         return _unfold_wide(table, column_names, events=events)
-    if _has_clear_lists(table, column_names):
+    may_have_lists = _may_have_lists(table, column_names)
+    if may_have_lists and _has_only_lists(table, column_names):
         return _unfold_baskets(table, column_names, events=events)
     columns = guess_columns(table, column_names, events=events)
     _refuse_lists_of_items(columns)
-    if _may_have_lists(table, column_names):
+    if may_have_lists:
         return replace(columns, guesses=("lists",))  # the cells decided that there are none
     return columns
 
@@ -373,14 +374,16 @@ def _strip_brackets(cells: pl.Series) -> pl.Series:
     return cells.str.strip_chars().str.strip_chars("[](){}").str.strip_chars()
 
 
-def _has_clear_lists(table: Table, column_names: ColumnNames) -> bool:
-    """Tell whether a table has a column of people, and one of items that can only be lists of ids.
+def _has_only_lists(table: Table, column_names: ColumnNames) -> bool:
+    """Tell whether the cells of the item column can only be lists of ids.
 
-    Such a table has no column of stars or plays. If the lists are texts, all their parts look like
-    ids, and each part occurs at least twice on average.
+    If they are texts, all their parts look like ids, and each part occurs at least twice on
+    average.
+
+    Args:
+        table: A table for which `_may_have_lists` is true.
+        column_names: The roles to find, each with the column that the caller named, or None.
     """
-    if not _may_have_lists(table, column_names):
-        return False
     column = table.frame[:, _find_by_name(table, column_names)["item"]]
     if isinstance(column.dtype, pl.List | pl.Array):
         return not column.explode().dtype.is_nested()

@@ -219,8 +219,10 @@ def find_time_form(column: pl.Series, *, guessing: bool) -> TimeForm:
         # From 1900 to 2100: 21001232 lies above the last day, whatever time of day follows.
         clock_digits = 10 ** (len(form) - len("yyyymmdd"))
         in_range = numbers.is_between(19_000_101 * clock_digits, 21_001_232 * clock_digits)
+        if int(in_range.sum()) < fewest:
+            continue
         readable = len(numbers) - _numbers_to_seconds(numbers, form).null_count()
-        if int(in_range.sum()) >= fewest and readable >= fewest:
+        if readable >= fewest:
             return form
     is_named_as_seconds = normalize_header(column.name) in _NAMES_OF_SECONDS
     if not is_named_as_seconds and may_be_spreadsheet_days(numbers):

@@ -7,7 +7,6 @@ source in place of secrets. The code sees the likes of all people, so it protect
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,13 +195,15 @@ def _cap_likes(starts: Ints, likes: Ints, cap: int, source: Source) -> tuple[Int
     counts = np.diff(starts)
     if len(counts) == 0 or counts.max() <= cap:
         return starts, likes
-    people = np.repeat(np.arange(len(counts)), counts)
-    # Sorted by person, then by a random word: each person's likes are shuffled among themselves.
-    shuffled = np.lexsort((source.words(len(likes)), people))
-    rank_in_person = np.arange(len(likes)) - np.repeat(starts[:-1], counts)
-    chosen: NDArray[Any] = shuffled[rank_in_person < cap]
+    words = source.words(len(likes))
+    is_chosen = np.ones(len(likes), dtype=bool)
+    for person in np.flatnonzero(counts > cap).tolist():
+        begin, end = starts[person], starts[person + 1]
+        # Likes in the order of random words are shuffled; those after the first `cap` are left out.
+        shuffled = np.argsort(words[begin:end], kind="stable")
+        is_chosen[begin + shuffled[cap:]] = False
     new_starts = np.concatenate([[0], np.cumsum(np.minimum(counts, cap))])
-    return new_starts, likes[chosen]
+    return new_starts, likes[is_chosen]
 
 
 @cache
