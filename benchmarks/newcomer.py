@@ -45,24 +45,8 @@ def main() -> int:
     parser.add_argument("--only-paths", action="store_true", help="leave out the three files")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="tacit-newcomer-") as made:
-        folder = Path(made)
-        files = messy_files(
-            folder, users=options.users, items=options.items, ratings=options.ratings
-        )
-        own = own_ratings(folder)
-        steps = [f"data import {file.name} -o {file.name.split('.')[0]}" for file in files]
-        steps += [
-            "fit private bewertungen --epsilon 1 -o shop.tacit",
-            f"recommend shop.tacit --history {own.name} --at-device",
-            "guarantee shop.tacit",
-            "evaluate private bewertungen --epsilon 1 --seeds 2",
-        ]
-        times: dict[str, float] = {}
-        if not options.only_paths:
-            times = {line: _time_command(line, folder) for line in steps}
-            times["serve shop.tacit"] = _time_service(folder)
-        paths = {name: run_path(options.paths / f"{name}.sh") for name in PATHS}
+    times = {} if options.only_paths else _time_steps(options.users, options.items, options.ratings)
+    paths = {name: run_path(options.paths / f"{name}.sh") for name in PATHS}
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     processor = used.ru_utime + used.ru_stime
     if options.json:
@@ -77,6 +61,24 @@ def main() -> int:
             print(f"{path['seconds']:7.1f} s  the {name}'s path of {path['commands']} commands")
         print(f"{processor:7.1f} s  of a processor")
     return 0
+
+
+def _time_steps(users: int, items: int, ratings: int) -> dict[str, float]:
+    """Write three messy files of this size, and return the seconds of each step with them."""
+    with tempfile.TemporaryDirectory(prefix="tacit-newcomer-") as made:
+        folder = Path(made)
+        files = messy_files(folder, users=users, items=items, ratings=ratings)
+        own = own_ratings(folder)
+        steps = [f"data import {file.name} -o {file.name.split('.')[0]}" for file in files]
+        steps += [
+            "fit private bewertungen --epsilon 1 -o shop.tacit",
+            f"recommend shop.tacit --history {own.name} --at-device",
+            "guarantee shop.tacit",
+            "evaluate private bewertungen --epsilon 1 --seeds 2",
+        ]
+        times = {line: _time_command(line, folder) for line in steps}
+        times["serve shop.tacit"] = _time_service(folder)
+    return times
 
 
 def run_path(script: Path) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields, replace
+from functools import cache
 
 import pytest
 
@@ -13,10 +14,18 @@ from tacit.designs.prec.audit.audits import published_claim
 from tacit.designs.prec.audit.exact_checks import CheckResult, check_changing_voters
 
 
+@pytest.fixture(scope="module")
+def sampled_claim():
+    """The published line, whose views are sampled once for all tests: it takes a second or two."""
+    claim = published_claim()
+    (check,) = claim.checks
+    return replace(claim, checks=(cache(check),))
+
+
 @pytest.fixture
-def small(monkeypatch):
+def small(monkeypatch, sampled_claim):
     """The published line, one check, one bug."""
-    monkeypatch.setattr(bench, "CLAIMS", {"published": (published_claim,), "sound": ()})
+    monkeypatch.setattr(bench, "CLAIMS", {"published": (lambda: sampled_claim,), "sound": ()})
     monkeypatch.setattr(exact_checks, "checks", lambda **_: (check_changing_voters,))
     monkeypatch.setattr(bench, "BUGS", bench.BUGS[5:6])
 
@@ -47,9 +56,9 @@ def test_table_for_a_person(capsys):
 
 
 @pytest.mark.usefixtures("small")
-def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
+def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch, sampled_claim):
     """If the refutation fails the auditor is broken."""
-    lines = {"published": (lambda: replace(published_claim(), epsilon=100.0),), "sound": ()}
+    lines = {"published": (lambda: replace(sampled_claim, epsilon=100.0),), "sound": ()}
     monkeypatch.setattr(bench, "CLAIMS", lines)
     assert main(["audit", "prec", "--samples", "1000"]) == 1
     assert "p-rec-published: weak audit" in capsys.readouterr().out

@@ -7,6 +7,7 @@ Ids and titles of the public catalogue may be there: docs/provenance.md says whe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from tests.support.canary_files import (
     words_of,
     write_inputs,
 )
+from tests.support.evaluated_once import each_evaluated_once
 
 
 def commands_with_files() -> list[tuple[str, str]]:
@@ -34,6 +36,13 @@ def commands_with_files() -> list[tuple[str, str]]:
         read = [part for part in ("fit", "evaluate", "attack", "replay") if part in parts]
         found += [(name, part) for part in read]
     return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _evaluated_once() -> Iterator[None]:
+    """The inputs are the same in each test, and so are the figures of a fit."""
+    with each_evaluated_once():
+        yield
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -12,32 +11,18 @@ from rich.console import Console
 from tacit import terminal
 from tacit.cli import app as cli
 from tacit.data.tabular import load
-from tacit.designs.standard_scheme.experiment import evaluation
 from tacit.recommenders import load_model
+from tests.support.evaluated_once import each_evaluated_once
 
 
 @pytest.fixture(scope="module")
-def evaluated_once():
-    """Equal ratings and settings are evaluated once in this file: the numbers depend on no more."""
-    evaluate, made = evaluation.evaluate_hiding, {}
-
-    def kept(*words, progress, **settings):
-        given = signature(evaluate).bind(*words, **settings)
-        given.apply_defaults()
-        ratings = given.args[0]
-        people = {name: each.tolist() for name, each in ratings.user_attributes.items()}
-        key = (ratings.digest, repr((people, given.args[1:], given.kwargs)))
-        if key not in made:
-            made[key] = evaluate(*words, progress=progress, **settings)
-        return made[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluation, "evaluate_hiding", kept)
-        yield made
+def _evaluated_once():
+    with each_evaluated_once():
+        yield
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, evaluated_once) -> Path:
+def folder(tmp_path_factory, _evaluated_once) -> Path:
     """A folder with ratings, their users, a fitted model and one person's history."""
     made = tmp_path_factory.mktemp("cli")
     generated = ("--users", "240", "--items", "60", "--ratings", "7200", "--seed", "3")

@@ -10,6 +10,7 @@ import pytest
 from tacit import ItemMean, Popularity, Private, XMap
 from tacit.data.domains import with_domains
 from tacit.data.synthetic import generate
+from tacit.errors import DataError
 from tacit.recommenders.baselines.als import ALS
 from tacit.recommenders.baselines.averages import UserItemMean
 from tacit.recommenders.baselines.ease import EASE, Ridge
@@ -102,3 +103,9 @@ def test_lists_of_unknown_users_are_those_of_empty_histories(model):
         assert (
             model.item_ids_[best.places[row]].tolist() == model.recommend(history={}, n=8).item_ids
         )
+
+
+def test_a_history_is_no_id_of_one_of_many_people(ratings):
+    """`list_users` refuses a history in place of an id, wherever among the people it stands."""
+    with pytest.raises(DataError, match="the first argument is the id of a person"):
+        Popularity().fit(ratings).list_users([1, 2, {7: 4.0}], n=8)

@@ -21,6 +21,7 @@ from tacit.recommenders.inputs import (
     checked_history,
     checked_ids,
     checked_n,
+    refuse_histories_as_users,
     refuse_history_as_user,
 )
 from tacit.recommenders.item_details import Details
@@ -430,8 +431,7 @@ class ItemRecommender(Parameters):
             users: Ids of the people.
         """
         self._require_fitted()
-        for user in users:
-            refuse_history_as_user(user)
+        refuse_histories_as_users(users)
         shape = (len(users), len(self.history_ids_))
         if self.people_ is None:
             return sparse.csr_array(shape)

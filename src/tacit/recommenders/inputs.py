@@ -71,6 +71,16 @@ def refuse_history_as_user(user: object) -> None:
         )
 
 
+def refuse_histories_as_users(users: Iterable[object]) -> None:
+    """Raise DataError if a history was given in place of the id of one of many people.
+
+    One id of each type is checked: whether an object is a history depends on its type alone.
+    """
+    user_of_type = {type(user): user for user in users}
+    for user in user_of_type.values():
+        refuse_history_as_user(user)
+
+
 def checked_n(n: object) -> int:
     """Return the length n of a list as an int; raise ConfigError unless it is whole and above 0."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:

@@ -11,10 +11,34 @@ served: `served_things`, `deployment`, `served_models`, `kinds`, and for compari
 `splits` and `split_releases`. How it runs: `settings`, `service`, `application`, `processes`;
 beside the requests, `model_watch`, `event_log` and `metrics`. The remaining files are parts of
 these, or folders to start from (`demo`, `model_folder`).
+
+The names of this package load on first use: `tacit init` and `tacit keys` need no web framework.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tacit.service import required_packages as required_packages  # first: it names what is missing
-from tacit.service.application import create_app as create_app
-from tacit.service.kinds import open_service as open_service
-from tacit.service.service import Service as Service
-from tacit.service.settings import Settings as Settings
+
+if TYPE_CHECKING:
+    from tacit.service.application import create_app
+    from tacit.service.kinds import open_service
+    from tacit.service.service import Service
+    from tacit.service.settings import Settings
+
+_MODULE_OF = {
+    "Service": "service",
+    "Settings": "settings",
+    "create_app": "application",
+    "open_service": "kinds",
+}
+"""Module of each name that loads on first use."""
+
+__all__ = ["Service", "Settings", "create_app", "open_service"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name on first use."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
