@@ -313,6 +313,27 @@ def test_an_arm_joins_at_the_end_of_the_epoch():
     assert (len(policy.own), len(policy.neighbours)) == (4, 1)
 
 
+@pytest.mark.parametrize("visits", [0, 200])
+def test_several_arms_that_join_at_once_are_as_if_one_by_one(visits):
+    """Before the first visit, when they are shown at once, and later: the numbers, the state and
+    the next choices are the same."""
+    together, apart = joint(), joint()
+    for policy in (together, apart):
+        served(policy, *stream(visits))
+    joined = together.add_own_arms(3)
+    assert joined == [apart.add_arm() for _ in range(3)] == [4, 5, 6]
+    (state, arrays), (expected_state, expected_arrays) = (
+        policy.export_state() for policy in (together, apart)
+    )
+    assert {**state, "tag": ""} == {**expected_state, "tag": ""}
+    assert arrays.keys() == expected_arrays.keys()
+    for name, array in arrays.items():
+        assert np.array_equal(array, expected_arrays[name])
+    chosen = [policy.select_many(stream(300, 1)[0]) for policy in (together, apart)]
+    assert [choice.arm for choice in chosen[0]] == [choice.arm for choice in chosen[1]]
+    assert {4, 5, 6} <= {choice.arm for choice in chosen[0]}
+
+
 def test_an_arm_leaves_at_once():
     """It is chosen no more, an answer for it counts until the end of the epoch and not later, and
     its row goes with the epoch."""

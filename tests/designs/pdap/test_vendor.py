@@ -332,6 +332,7 @@ def test_neighbours_come_and_go():
         lambda: Vendor(Steady(2, 0), ("x", "x")),
         lambda: Vendor(Steady(1, 1), ("x",), peers=("b",)),
         lambda: vendor().add_video("x"),
+        lambda: vendor().add_videos(["z", "z"]),
         lambda: vendor().remove_video("z"),
         lambda: vendor().add_peer("b"),
         lambda: Vendor(

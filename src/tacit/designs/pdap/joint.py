@@ -364,10 +364,24 @@ class JointLearner(Policy):
         The arm can be shown from the next epoch on, or at once if this epoch has no visit yet.
         """
         arm = super().add_arm(neighbour=neighbour)
+        self._show_new_arms_if_epoch_is_empty()
+        return arm
+
+    def add_own_arms(self, count: int) -> list[int]:
+        """Add several own videos at once and return their numbers.
+
+        It has the same effect as `add_arm` for each, but the posterior is computed only once.
+        """
+        arms = [Policy.add_arm(self) for _ in range(count)]
+        if arms:
+            self._show_new_arms_if_epoch_is_empty()
+        return arms
+
+    def _show_new_arms_if_epoch_is_empty(self) -> None:
+        """Let arms that joined be shown in this epoch already, if it has no visit yet."""
         if self.epochs.arrivals == self.epochs.begins_at:
             self._update_rows()
             self.epochs.start_anew()
-        return arm
 
     def remove_arm(self, arm: int) -> None:
         """Stop choosing this arm at once, without waiting for the next epoch."""

@@ -428,13 +428,31 @@ class Vendor:
             ConfigError: There is a video of this name, or forwarded users have another learner
                 than own users.
         """
-        if name in self._videos.values():
-            raise ConfigError(f"There is a video {name!r} already.")
+        self.add_videos([name])
+
+    def add_videos(self, names: Sequence[str]) -> None:
+        """Add own videos of which nothing is known.
+
+        Args:
+            names: of videos; each once.
+
+        Raises:
+            ConfigError: There is a video of one of these names, or forwarded users have another
+                learner than own users. Then none is added.
+        """
+        if not names:
+            return
+        existing = set(self._videos.values())
+        for name in names:
+            if name in existing:
+                raise ConfigError(f"There is a video {name!r} already.")
+            existing.add(name)
         if self.forwarded_users is not None and not isinstance(self.forwarded_users, Host):
             raise ConfigError(
                 "Videos cannot be added where forwarded users have a learner of their own."
             )
-        self._videos[self.policy.add_arm()] = name
+        arms = self.policy.add_own_arms(len(names))
+        self._videos.update(zip(arms, names, strict=True))
 
     def remove_video(self, name: str) -> None:
         """Never show this video again.

@@ -119,7 +119,9 @@ def encode(content: dict[str, Any]) -> bytes:
 
 def as_tuples(value: Any) -> Any:
     """Turn lists into tuples, at every depth."""
-    return tuple(map(as_tuples, value)) if isinstance(value, list | tuple) else value
+    if isinstance(value, (list, tuple)):
+        return tuple(map(as_tuples, value))
+    return value
 
 
 def require(condition: bool, rule: str) -> None:
@@ -282,7 +284,8 @@ class ItemTable(Message):
                 continue
             preference = 0
             for other, weight in zip(others, weights, strict=True):
-                preference += level_weights.get(other, 0) * weight
+                if other in level_weights:
+                    preference += level_weights[other] * weight
             is_left_out = not others
             sort_keys.append((is_left_out, -preference, number))
         sort_keys.sort()

@@ -147,6 +147,10 @@ class Policy:
             self.own.append(arm)
         return arm
 
+    def add_own_arms(self, count: int) -> list[int]:
+        """Add several own videos at once, without any visits, and return their numbers."""
+        return [self.add_arm() for _ in range(count)]
+
     def remove_arm(self, arm: int) -> None:
         """Never choose this arm again.
 

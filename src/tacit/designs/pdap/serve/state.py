@@ -188,9 +188,7 @@ class VendorState:
             self.articles.pop(video, None)  # it is a video of the settings now
         new_videos = (*videos, *self.articles)
         old_videos = vendor.videos
-        for name in new_videos:
-            if name not in old_videos:
-                vendor.add_video(name)
+        vendor.add_videos([name for name in new_videos if name not in old_videos])
         for name in set(old_videos).difference(new_videos):
             vendor.remove_video(name)
         old_peers = vendor.peers
@@ -216,9 +214,8 @@ class VendorState:
         new = [name for name in dict.fromkeys(names) if name not in self.vendor.videos]
         if len(self.vendor.videos) + len(new) > MOST_VIDEOS:
             raise ConfigError(f"A vendor shows at most {MOST_VIDEOS:,} articles at once.")
-        for name in new:
-            self.vendor.add_video(name)
-            self.articles[name] = int(now)
+        self.vendor.add_videos(new)
+        self.articles.update(dict.fromkeys(new, int(now)))
         return tuple(new)
 
     def remove_article(self, name: str) -> bool:
