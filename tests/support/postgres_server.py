@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-
 LOCK_FILE_PID = 0
 """Line of `postmaster.pid` with the server's process number."""
 LOCK_FILE_STATUS = 7
