@@ -8,7 +8,6 @@ from scipy import stats
 
 from tacit.evaluation.inference import PeopleBootstrap, correct_by_holm, name_outcome
 
-
 PEOPLE = 120
 RUNS_OF_A_CHOICE = 10
 """Runs with the same test people, whose resamples are drawn once for all of them."""
