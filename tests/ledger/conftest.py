@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.ledger import Ledger, open_ledger, operator_anchor
-from tests.support.ledger_requests import KEY, by_hand
+from tacit.ledger import Ledger, open_ledger
+from tests.support.ledger_requests import ANCHOR, by_hand
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def ledger_at() -> Iterator[Callable[..., Ledger]]:
     opened: list[Ledger] = []
 
     def open_at(where: str | Path, **settings: object) -> Ledger:
-        given = {"operator": operator_anchor(KEY), **settings}
+        given = {"operator": ANCHOR, **settings}
         opened.append(open_ledger(where, **given))  # type: ignore[arg-type]
         return opened[-1]
 

@@ -394,13 +394,21 @@ def test_a_history_that_was_exchanged_while_running_gets_no_checkpoint(quick):
             ask(ledger, "c", FILMS)
 
 
-@given(texts=st.lists(st.text(), min_size=4, max_size=4), answer=st.none() | st.binary())
-@settings(max_examples=60, deadline=None)
-def test_entries_at_once_are_the_same(texts, answer):
-    """What SQLite gives in one row is what it gives in many, whatever people are called."""
+@pytest.fixture(scope="module")
+def empty_tables():
+    """An engine on the ledger's tables in memory; a test rolls back what it writes."""
     engine = create_engine("sqlite://")
     with engine.begin() as connection:
         create_tables(connection)
+    yield engine
+    engine.dispose()
+
+
+@given(texts=st.lists(st.text(), min_size=4, max_size=4), answer=st.none() | st.binary())
+@settings(max_examples=60, deadline=None)
+def test_entries_at_once_are_the_same(empty_tables, texts, answer):
+    """What SQLite gives in one row is what it gives in many, whatever people are called."""
+    with empty_tables.connect() as connection:
         names = dict(zip(("tenant", "subject", "operation", "request_key"), texts, strict=True))
         connection.execute(insert(requests).values(sequence=2, payload="p", **names))
         connection.execute(insert(answers).values(sequence=2, answer=answer))
@@ -413,7 +421,6 @@ def test_entries_at_once_are_the_same(texts, answer):
             assert len(once) == len(many)
             for one, other in zip(once, many, strict=True):
                 assert all(getattr(one, name) == said for name, said in other._asdict().items())
-    engine.dispose()
 
 
 def test_the_text_of_a_state_stays(quick):

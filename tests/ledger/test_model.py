@@ -26,10 +26,9 @@ from tacit.ledger import (
     UnknownBudget,
     epoch_token,
     open_ledger,
-    operator_anchor,
 )
 from tests.support.ledger_checkpoints import checkpoints_every
-from tests.support.ledger_requests import KEY
+from tests.support.ledger_requests import ANCHOR, KEY
 
 HOLDERS = [Holder.dataset("shop", "films"), *(Holder.subject("shop", n) for n in "abc")]
 UNITS = st.sampled_from([Unit.PURE, Unit.ZCDP])
@@ -84,7 +83,7 @@ class Comparison(RuleBasedStateMachine):
         self.start()
 
     def start(self):
-        self.ledger = open_ledger(self.folder / "budgets.db", operator=operator_anchor(KEY))
+        self.ledger = open_ledger(self.folder / "budgets.db", operator=ANCHOR)
 
     @rule(
         holder=st.sampled_from(HOLDERS),

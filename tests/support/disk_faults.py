@@ -80,7 +80,7 @@ def copied(path, copy):
 
 
 def main(folder, error):
-    in_a_process(lambda: made(folder / "new.db"))
+    made(folder / "new.db")  # here, so that what it imports is imported for all processes
     for number in count():
         path = folder / f"{number}.db"
         copied(folder / "new.db", path)

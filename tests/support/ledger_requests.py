@@ -16,13 +16,24 @@ from typing import TypeVar
 from sqlalchemy import Engine
 
 from tacit.errors import TacitError
-from tacit.ledger import Charge, Cost, Holder, Ledger, Release, Request, sqlite
+from tacit.ledger import (
+    Charge,
+    Cost,
+    Holder,
+    Ledger,
+    Release,
+    Request,
+    operator_anchor,
+    sqlite,
+)
 from tacit.randomness import Source
 
 T = TypeVar("T")
 
 KEY = bytes(range(32))
 """The operator's key of the ledgers under test."""
+ANCHOR = operator_anchor(KEY)
+"""The anchor of this key, computed once because it takes 10,000 hashes."""
 
 FILMS = Holder.dataset("shop", "films")
 ANN = Holder.subject("shop", "ann")

@@ -21,6 +21,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+LOCK_FILE_PID = 0
+"""Line of `postmaster.pid` with the server's process number."""
+LOCK_FILE_STATUS = 7
+"""Line of `postmaster.pid` with the server's status."""
+
 
 class Server:
     """One PostgreSQL of our own: its folder, its socket, and nobody else's."""
@@ -52,7 +57,7 @@ class Server:
                 start_new_session=True,
                 **self.who,
             )
-        while not self.answers():
+        while not self.has_started():
             if self.process.poll() is not None:
                 raise AssertionError((self.folder / "log").read_text())
             time.sleep(0.05)
@@ -118,6 +123,20 @@ class Server:
         """Whether it takes connections."""
         command = [str(self.programs / "pg_isready"), "-q", "-h", str(self.folder)]
         return subprocess.run(command, check=False, **self.who).returncode == 0
+
+    def has_started(self) -> bool:
+        """Return whether its lock file says so: quicker to ask than `answers`, which is a program.
+
+        The file of a killed server stays until the next one overwrites it.
+        """
+        assert self.process is not None
+        try:
+            lines = (self.folder / "data" / "postmaster.pid").read_text().splitlines()
+        except FileNotFoundError:
+            return False
+        has_status = len(lines) > LOCK_FILE_STATUS
+        is_of_this_process = has_status and lines[LOCK_FILE_PID] == str(self.process.pid)
+        return is_of_this_process and lines[LOCK_FILE_STATUS].strip() == "ready"
 
     def _run(self, program: str, *arguments: object) -> str:
         command = [str(self.programs / program), *map(str, arguments)]

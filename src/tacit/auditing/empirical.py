@@ -189,9 +189,19 @@ def clopper_pearson(times: Ints | int, trials: int, level: float) -> tuple[Float
     Returns:
         Lower limits and upper limits, both of the shape of `times`.
     """
+    return lower_limit(times, trials, level), upper_limit(times, trials, level)
+
+
+def lower_limit(times: Ints | int, trials: int, level: float) -> Floats:
+    """Return the lower limits alone; arguments as in `clopper_pearson`."""
     low = special.betaincinv(np.maximum(times, 1), trials - times + 1, level)
+    return np.where(times > 0, low, 0.0)
+
+
+def upper_limit(times: Ints | int, trials: int, level: float) -> Floats:
+    """Return the upper limits alone; arguments as in `clopper_pearson`."""
     high = special.betainccinv(times + 1, np.maximum(trials - times, 1), level)
-    return np.where(times > 0, low, 0.0), np.where(times < trials, high, 1.0)
+    return np.where(times < trials, high, 1.0)
 
 
 def loss_bound(likely: int, rare: int, trials: int, level: float, delta: float = 0.0) -> float:
@@ -207,8 +217,8 @@ def loss_bound(likely: int, rare: int, trials: int, level: float, delta: float =
         level: Largest chance that the bound is wrong; each limit gets one half.
         delta: The delta of the claim.
     """
-    p = clopper_pearson(likely, trials, level / 2)[0]
-    q = clopper_pearson(rare, trials, level / 2)[1]
+    p = lower_limit(likely, trials, level / 2)
+    q = upper_limit(rare, trials, level / 2)
     return float(np.log((p - delta) / q)) if p - delta > q else 0.0
 
 
@@ -225,12 +235,12 @@ def ideal_bound(p: float, q: float, *, samples: int, alpha: float, delta: float 
 
     def log_lower_limit(times: Ints) -> Floats:
         """Return ln(p - delta), with p the lower limit for each count of the event."""
-        low = clopper_pearson(times, samples, alpha / 4)[0] - delta
+        low = lower_limit(times, samples, alpha / 4) - delta
         return np.log(np.where(low > 0, low, _TINY))
 
     def log_upper_limit(times: Ints) -> Floats:
         """Return ln(q), with q the upper limit for each count of the event."""
-        return np.log(clopper_pearson(times, samples, alpha / 4)[1])
+        return np.log(upper_limit(times, samples, alpha / 4))
 
     return assured_bound(log_lower_limit, log_upper_limit, (p, q), samples, alpha)
 

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize, signal, special
 
-from tacit.auditing.empirical import ALPHA, Floats, Ints, Release, assured_bound, clopper_pearson
+from tacit.auditing.empirical import ALPHA, Floats, Ints, Release, assured_bound, upper_limit
 from tacit.errors import ConfigError
 
 LEAST_STEPS = 32
@@ -164,8 +164,8 @@ def _bound_mu_in_direction(above_lower: Any, above_upper: Any, trials: int, leve
     one of the upper input below it. The bound, which may be negative, is
     -quantile(false positive rate) - quantile(false negative rate), with upper limits of both rates.
     """
-    _, false_positive_limit = clopper_pearson(above_lower, trials, level)
-    _, false_negative_limit = clopper_pearson(trials - above_upper, trials, level)
+    false_positive_limit = upper_limit(above_lower, trials, level)
+    false_negative_limit = upper_limit(trials - above_upper, trials, level)
     return np.asarray(-special.ndtri(false_positive_limit) - special.ndtri(false_negative_limit))
 
 
@@ -181,11 +181,11 @@ def ideal_gaussian(mu: float, *, samples: int, delta: float, alpha: float = ALPH
 
     def gain(times: Ints) -> Floats:
         """Return -quantile(false negative limit) if `times` upper releases are above."""
-        return np.asarray(-special.ndtri(clopper_pearson(samples - times, samples, alpha / 8)[1]))
+        return np.asarray(-special.ndtri(upper_limit(samples - times, samples, alpha / 8)))
 
     def cost(times: Ints) -> Floats:
         """Return quantile(false positive limit) if `times` lower releases are above."""
-        return np.asarray(special.ndtri(clopper_pearson(times, samples, alpha / 8)[1]))
+        return np.asarray(special.ndtri(upper_limit(times, samples, alpha / 8)))
 
     chances = (float(special.ndtr(mu / 2)), float(special.ndtr(-mu / 2)))
     return epsilon_of_mu(assured_bound(gain, cost, chances, samples, alpha), delta)

@@ -172,10 +172,10 @@ def test_every_answer_is_possible():
 
 
 def test_reports_are_made_unbiased():
-    """Of 20,000 reports at epsilon 6 the published means are within 0.05 of the truth."""
+    """Of 10,000 reports at epsilon 6 the published means are within 0.05 of the truth."""
     policy = context(epsilon=6.0, videos=1, neighbours=0, seed=3)
     generator = np.random.default_rng(0)
-    for where in generator.random((20_000, 1)):
+    for where in generator.random((10_000, 1)):
         liked = generator.random() < (0.8 if where[0] > 0.5 else 0.3)
         policy.update(policy.select(where), float(liked))
     assert policy.means()[:, 0] == pytest.approx([0.3, 0.8], abs=0.05)

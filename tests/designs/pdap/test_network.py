@@ -83,10 +83,9 @@ def regret(*, seen=0.2, worst=False, home=Dap, epsilon=1.0, epoch=100, **lies):
             )
         network = Lying(vendors, seen=seen, seed=1, **lies)
         lost = 0.0
-        for context, chance in zip(
-            generator.random((VISITS, 1)), generator.random(VISITS), strict=True
-        ):
-            means = truth.means(context[None, :])[0]
+        contexts = generator.random((VISITS, 1))
+        chances = generator.random(VISITS)
+        for context, chance, means in zip(contexts, chances, truth.means(contexts), strict=True):
             shown = network.visit(
                 NAMES[0], context, lambda video, m=means, c=chance: float(c < m[int(video)])
             )

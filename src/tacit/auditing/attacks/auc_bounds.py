@@ -237,7 +237,7 @@ def bound_attackers(
     deviations_of_guesses = {
         key: _deviation_of_guesses(ones[key], ranks[key], fold_of) for key in scores
     }
-    orders = np.stack([_permute_within_folds(fold_of, generator) for _ in range(draws)])
+    orders = _permute_within_folds(fold_of, draws, generator)
     largest_of_guesses = np.zeros(draws)
     for key, deviation in deviations_of_guesses.items():
         guessed_areas = _permuted_aucs(ones[key], ranks[key], orders)
@@ -295,13 +295,20 @@ def _deviation_of_guesses(labels: Ints, pooled: Floats, fold_of: Ints) -> float:
     return math.sqrt(variance) / (n_ones_of_all * (len(labels) - n_ones_of_all))
 
 
-def _permute_within_folds(fold_of: Ints, generator: np.random.Generator) -> Ints:
-    """Return the (people,) numbers of the people, permuted at random within each fold."""
-    order = np.arange(len(fold_of))
-    for fold in np.unique(fold_of):
-        people = np.flatnonzero(fold_of == fold)
-        order[people] = generator.permutation(people)
-    return order
+def _permute_within_folds(fold_of: Ints, draws: int, generator: np.random.Generator) -> Ints:
+    """Return (draws, people) numbers of the people, permuted at random within each fold.
+
+    Args:
+        fold_of: (people,) fold that each person was scored in.
+        draws: Number of permutations.
+        generator: Of the permutations.
+    """
+    people_of_folds = [np.flatnonzero(fold_of == fold) for fold in np.unique(fold_of)]
+    orders = np.empty((draws, len(fold_of)), dtype=np.int64)
+    for order in orders:
+        for people in people_of_folds:
+            order[people] = generator.permutation(people)
+    return orders
 
 
 def _permuted_aucs(labels: Ints, pooled: Floats, orders: Ints) -> Floats:

@@ -362,29 +362,28 @@ def shares_at_points(
     penalties = np.full((len(sets), arms), -np.inf)  # of arms outside of each set
     for number, arm_set in enumerate(sets):
         penalties[number, arm_set.rows] = 0.0
+    if len(sets) == 1:
+        means += penalties[0]  # the same set at every point: it needs no draws
+    cumulative_chances = _cumulative_chances(sets)
     best = np.empty((DRAWS, POINTS), dtype=np.int64)
     for draw in range(DRAWS):
         drawn_means = generator.standard_normal((POINTS, arms))
         drawn_means *= deviations
         drawn_means += means
-        drawn_means += penalties[_draw_sets(sets, generator)]
+        if len(sets) > 1:
+            drawn_sets = cumulative_chances.searchsorted(generator.random(POINTS), side="right")
+            drawn_means += penalties.take(drawn_sets, axis=0)
         best[draw] = drawn_means.argmax(axis=1)
     cells = best + arms * np.arange(POINTS)
     times_best = np.bincount(cells.ravel(), minlength=POINTS * arms).reshape(POINTS, arms)
     return times_best / DRAWS
 
 
-def _draw_sets(sets: Sequence[ArmSet], generator: np.random.Generator) -> NDArray[np.int64]:
-    """Draw the index of a set for each point, with a chance proportional to the set's arrivals.
-
-    A single set needs no draws.
-    """
-    if len(sets) == 1:
-        return np.zeros(1, dtype=np.int64)  # the same for all points
+def _cumulative_chances(sets: Sequence[ArmSet]) -> Floats:
+    """Sum up the sets' chances, which are proportional to their arrivals; the last sum is 1."""
     arrivals = np.array([arm_set.arrivals for arm_set in sets], dtype=np.float64)
     chances = (arrivals / arrivals.sum()).cumsum()
-    chances /= chances[-1]
-    return np.searchsorted(chances, generator.random(POINTS), side="right")
+    return np.asarray(chances / chances[-1])
 
 
 def shares_of_log(release: Release, rows: int) -> Floats:

@@ -91,7 +91,8 @@ class Device:
         self._value_rows = rows_of_owner(disclosure, values, state)
         self._state = state
         self._dice = secret_dice(dice) if isinstance(dice, bytes) else dice
-        state.binding = binding_digest(disclosure, values)
+        if state.binding == "":  # any other binding than this was refused above
+            state.binding = binding_digest(disclosure, values)
 
     def release(self, history: History, epoch: int) -> Release:
         """Decide the undecided items of a history; then release all shown items.
@@ -108,11 +109,12 @@ class Device:
         """
         self._state.follow(self._disclosure.aliases)
         rated = follow_aliases(history, self._disclosure.aliases)
-        off_scale = self.off_scale(rated, epoch)
+        levels = self._levels_to_decide(rated, epoch)
+        off_scale = items_off_scale(levels)
         if off_scale:
             raise ValueError(f"the stars given to item {off_scale[0]!r} lie off the scale")
         number_of = self._disclosure.item_number
-        for item, level in self._levels_to_decide(rated, epoch).items():
+        for item, level in levels.items():
             assert level is not None  # no item is off the scale
             released = self._decide(number_of[item], level, self._dice(item))
             self._state.records[item] = Record(released, self._disclosure.digest, epoch)
@@ -130,8 +132,7 @@ class Device:
             history: Stars by the item ids of the disclosure, its aliases followed.
             epoch: Label of the epoch.
         """
-        levels = self._levels_to_decide(history, epoch)
-        return [item for item, level in levels.items() if level is None]
+        return items_off_scale(self._levels_to_decide(history, epoch))
 
     def complete(self, scores: Scores) -> dict[ItemId, float]:
         """Predict stars for the owner: the recommender's scores plus the attribute's effect.
@@ -274,6 +275,11 @@ def finite_stars(stars: Any) -> float | None:
     return number if isfinite(number) else None
 
 
+def items_off_scale(levels: Mapping[ItemId, int | None]) -> list[ItemId]:
+    """List the items whose level is None because their stars are off the scale."""
+    return [item for item, level in levels.items() if level is None]
+
+
 def rows_of_owner(disclosure: Disclosure, values: Mapping[str, str], state: State) -> list[int]:
     """Look up the rows of the owner's values, if the memory may decide under this disclosure.
 
@@ -294,7 +300,7 @@ def rows_of_owner(disclosure: Disclosure, values: Mapping[str, str], state: Stat
     rows = [row_of_value(table.name, table.values, values) for table in disclosure.attributes]
     if state.closed:
         raise RefusalError("another memory of this account exists, and may have decided anything")
-    if state.binding not in ("", binding_digest(disclosure, values)):
+    if state.binding != "" and state.binding != binding_digest(disclosure, values):
         raise RefusalError(
             "this memory was made under another rule, scale, epoch or attribute value; deciding "
             "more here could tell the attribute"
