@@ -105,7 +105,7 @@ def test_lists_of_unknown_users_are_those_of_empty_histories(model):
         )
 
 
-def test_a_history_is_no_id_of_one_of_many_people(ratings):
+def test_a_history_is_no_id_of_one_of_many_people(model):
     """`list_users` refuses a history in place of an id, wherever among the people it stands."""
     with pytest.raises(DataError, match="the first argument is the id of a person"):
-        Popularity().fit(ratings).list_users([1, 2, {7: 4.0}], n=8)
+        model.list_users([1, 2, {7: 4.0}], n=8)

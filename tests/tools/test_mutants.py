@@ -143,7 +143,7 @@ _KILLED = """
 import mutants, pathlib
 file = pathlib.Path("src/tacit/designs/prec/gate.py")
 shipped = file.read_text()
-runs = mutants.Runs(10.0, again=False)
+runs = mutants.Runs(2.0, again=False)
 one = mutants.make_mutant(file, *mutants.list_mutants(file)[0])
 changed = shipped.replace("return ", "return None and ")
 slow_once = shipped + pathlib.Path("tests/support/slow_once.py").read_text()

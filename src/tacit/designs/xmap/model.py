@@ -269,10 +269,11 @@ class XMap(base.ItemRecommender):
         Raises:
             NotFittedError: The model is not fitted.
             ConfigError: n is no whole number above 0, or `candidates` is no collection of ids.
-            DataError: A person is not one of the fit.
+            DataError: A person is not one of the fit, or a history was given in place of an id.
         """
         self._require_fitted()
         n = inputs.checked_n(n)
+        inputs.refuse_histories_as_users(users)
         number_of = {item: number for number, item in enumerate(self.item_ids_.tolist())}
         if self.published_ is None:
             sound_lists = self._sound_lists()
