@@ -54,7 +54,7 @@ class ReplaySource:
     def __init__(self, seed: int | str) -> None:
         """Begin the stream of a seed; equal seeds give equal streams."""
         digest = hashlib.sha256(f"tacit replay {seed}".encode()).digest()
-        self._generator = np.random.Generator(np.random.Philox(np.frombuffer(digest[:16], "<u8")))
+        self._generator = np.random.Philox(np.frombuffer(digest[:16], "<u8"))
         self._process = os.getpid()
 
     def words(self, count: int) -> NDArray[np.uint64]:
@@ -69,9 +69,7 @@ class ReplaySource:
                 "A replayed random stream was carried into another process, where it would repeat. "
                 "Make a new one there with its own seed."
             )
-        return self._generator.integers(
-            0, _WORD_VALUES, size=count, dtype=np.uint64, endpoint=False
-        )
+        return np.asarray(self._generator.random_raw(count))
 
 
 class _Simulations(threading.local):
