@@ -48,6 +48,7 @@ def test_the_bytes_have_no_support_of_one_person(mode, person):
         device = DeviceLists.decode(model.device_file())
         kept = {name for name in header if name not in ("usefulness", "deviation", "releases")}
         noisy = {"context", "targets", "weights", "items", "directions", "mean"}
+        noisy |= {"own_likes", "own_likes_mean"}  # noise decides on the number of directions
         found.append(
             (
                 {name: header[name] for name in kept},
@@ -66,6 +67,12 @@ def test_the_bytes_have_no_support_of_one_person(mode, person):
         if mode == "taste":
             assert not (arrays["items"] == 0).any()
             assert not (arrays["directions"] == 0).any()
+            assert not (arrays["own_likes"] == 0).any()
+            assert not (arrays["own_likes_mean"] == 0).any()
+            directions = arrays["directions"].shape[1]
+            assert arrays["items"].shape == (ITEMS, directions)
+            assert arrays["own_likes"].shape == (directions, directions)
+            assert arrays["own_likes_mean"].shape == (directions,)
         assert (arrays["means"] > 0).all()
         assert len(header["items"]) == ITEMS
     assert found[0] == found[1]
