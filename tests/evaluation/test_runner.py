@@ -97,6 +97,20 @@ def test_no_other_process_is_started_for_short_work(monkeypatch):
     assert not any(isinstance(thread, threading.Timer) for thread in threading.enumerate())
 
 
+def test_nothing_is_begun_after_an_interrupt_between_tasks(monkeypatch):
+    """Ctrl-C may come while progress is shown; the error, with its traceback, is still held."""
+    monkeypatch.setattr(runner_module, "START_AFTER", 60.0)
+    monkeypatch.setattr(runner_module, "cores", lambda: 2)
+
+    def interrupt(done):
+        raise KeyboardInterrupt
+
+    with Runner(1, workers=0) as runner, pytest.raises(KeyboardInterrupt) as interrupted:
+        runner.run(operator.add, [(n,) for n in range(9)], interrupt)
+    assert not any(isinstance(thread, threading.Timer) for thread in threading.enumerate())
+    assert interrupted.value.__traceback__ is not None
+
+
 def end_process(context, number):
     """End another process than the calling one; in the calling one, do nothing."""
     if os.getpid() != context:

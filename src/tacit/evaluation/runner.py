@@ -8,9 +8,9 @@ import multiprocessing
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -119,9 +119,11 @@ class Runner:
                 # The first newline ends a line that was cut off.
                 append_secret(self._resume, f"\n{line}\n")
 
-        for number, result in self._run_missing(function, arguments, missing, keep):
-            results[number] = result
-            progress(1)
+        # Closed also if `progress` raises, so that no further task is begun.
+        with closing(self._run_missing(function, arguments, missing, keep)) as finished_tasks:
+            for number, result in finished_tasks:
+                results[number] = result
+                progress(1)
         return [results[number] for number in range(len(arguments))]
 
     def _compute_key(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
@@ -135,7 +137,7 @@ class Runner:
         arguments: Sequence[tuple[Any, ...]],
         numbers: list[int],
         keep: Callable[[int, T], None],
-    ) -> Iterator[tuple[int, T]]:
+    ) -> Generator[tuple[int, T], None, None]:
         """Run the tasks of these numbers; yield each one's number and result when it ends.
 
         Each other process gets its next task when it has finished one; in between, this process
