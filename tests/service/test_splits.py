@@ -39,18 +39,10 @@ from tacit.service.splits import (
     noise_scale,
     noise_variance,
 )
-from tests.support.service_shop import keep_sections
 
 HOLDER = Holder.dataset("demo", "splits/home")
 START = date(2030, 5, 1)
 RECORDS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1), st.integers(0, 1)), max_size=30)
-
-
-@pytest.fixture
-def folder(folder: Path) -> Path:
-    """The demonstration with its models and its split alone: most tests here start a service."""
-    keep_sections(folder, "models", "splits")
-    return folder
 
 
 def written(rows: Any) -> bytes:

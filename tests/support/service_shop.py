@@ -72,16 +72,6 @@ def open_shop(demo: Demo, folder: Path, **settings: Any) -> Iterator[Shop]:
         yield Shop(folder, service, app, client, keys, log)
 
 
-def keep_sections(folder: Path, *kinds: str) -> None:
-    """Leave only the sections of these kinds in tacit.toml, such as "models": with them alone a
-    service starts in half the time."""
-    toml = folder / "tacit.toml"
-    beginning, *sections = toml.read_text().split("\n[")
-    kept = [text for text in sections if text.partition(".")[0] in kinds]
-    assert {text.partition(".")[0] for text in kept} == set(kinds)
-    toml.write_text("\n[".join([beginning, *kept]))
-
-
 def befriend(folder: Path) -> str:
     """Give the demonstration's vendor a neighbour, who is never at home; the neighbour's key."""
     public = new_vendor_key(folder / "neighbour.pem")
