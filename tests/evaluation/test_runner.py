@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from concurrent.futures import BrokenExecutor
+from pickle import PicklingError
 
 import numpy as np
 import pytest
@@ -109,6 +110,37 @@ def test_nothing_is_begun_after_an_interrupt_between_tasks(monkeypatch):
         runner.run(operator.add, [(n,) for n in range(9)], interrupt)
     assert not any(isinstance(thread, threading.Timer) for thread in threading.enumerate())
     assert interrupted.value.__traceback__ is not None
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_processes_that_cannot_be_started_end_the_run(workers, monkeypatch):
+    """Also if a timer starts them, whose thread nobody waits for."""
+    monkeypatch.setattr(runner_module, "START_AFTER", 0.05)
+    monkeypatch.setattr(runner_module, "cores", lambda: 2)
+
+    def refuse(self):
+        raise MemoryError("no memory for another process")
+
+    monkeypatch.setattr(Runner, "_make_executor", refuse)
+    with Runner(0.1, workers=workers) as runner, pytest.raises(MemoryError):
+        runner.run(wait_and_name_process, [(n,) for n in range(9)], lambda done: None)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_context_that_cannot_be_sent_ends_the_run(workers, monkeypatch):
+    """A function without a name is one."""
+    monkeypatch.setattr(runner_module, "START_AFTER", 0.05)
+    monkeypatch.setattr(runner_module, "cores", lambda: 2)
+    with (
+        Runner(lambda: 0, workers=workers) as runner,
+        pytest.raises((PicklingError, AttributeError)),
+    ):
+        runner.run(sleep_a_tenth, [(n,) for n in range(9)], lambda done: None)
+
+
+def sleep_a_tenth(context, number):
+    """Take a while, whatever the context is."""
+    time.sleep(0.1)
 
 
 def end_process(context, number):

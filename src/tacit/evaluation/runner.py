@@ -153,31 +153,34 @@ class Runner:
         waiting = deque(numbers)
         finished: SimpleQueue[tuple[int, Future[T]]] = SimpleQueue()  # tasks of other processes
 
-        def start_next(executor: ProcessPoolExecutor) -> None:
-            """Give another process the next task, if one is waiting."""
+        def start_next() -> None:
+            """Give another process the next task, if one is waiting.
+
+            An error, also that of starting the process, is the task's: a timer's thread would keep
+            it to itself, and the task would be waited for without end.
+            """
             number = _take_first(waiting)
             if number is None:
                 return
             try:
-                future = executor.submit(_apply, function, arguments[number])
-            except (RuntimeError, OSError) as error:  # a process has ended, or cannot be started
+                if self._executor is None:
+                    self._executor = self._make_executor()
+                future = self._executor.submit(_apply, function, arguments[number])
+            except Exception as error:
                 future = Future()
                 future.set_exception(error)
-            future.add_done_callback(partial(finish, executor, number))
+            future.add_done_callback(partial(finish, number))
 
-        def finish(executor: ProcessPoolExecutor, number: int, future: Future[T]) -> None:
+        def finish(number: int, future: Future[T]) -> None:
             """Hand over a task of another process, and give it the next one."""
             finished.put((number, future))
             if not future.cancelled() and future.exception() is None:
-                start_next(executor)
+                start_next()
 
         def start_others() -> None:
-            """Give each other process a task, if tasks are waiting; start these processes first."""
-            if waiting:
-                if self._executor is None:
-                    self._executor = self._make_executor()
-                for _ in range(self._workers - 1):
-                    start_next(self._executor)
+            """Give each other process a task, if tasks are waiting."""
+            for _ in range(self._workers - 1):
+                start_next()
 
         timer = threading.Timer(START_AFTER, start_others)
         if self._workers > 1:
