@@ -72,12 +72,8 @@ def refuse_history_as_user(user: object) -> None:
 
 
 def refuse_histories_as_users(users: Iterable[object]) -> None:
-    """Raise DataError if a history was given in place of the id of one of many people.
-
-    One id of each type is checked: whether an object is a history depends on its type alone.
-    """
-    user_of_type = {type(user): user for user in users}
-    for user in user_of_type.values():
+    """Raise DataError if a history was given in place of the id of one of many people."""
+    for user in users:
         refuse_history_as_user(user)
 
 
