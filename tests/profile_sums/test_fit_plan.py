@@ -92,3 +92,13 @@ def test_an_item_that_came_later_is_divided_by_its_own_people():
     assert counts.weights.tolist() == [0.25, 0.75]
     assert counts.squares.tolist() == [0.25, 0.75]
     assert counts.people.mean[0] == pytest.approx((25 + 25) / 0.75)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, int])
+def test_a_lifetime_of_another_type_plans_the_same_noise(kind):
+    """Also for those who plan after it: equal numbers share what was computed."""
+    settings = Settings(4.0, 1e-6)
+    first = make_plan(3, kind(4), settings)
+    second = make_plan(3, 4.0, settings)
+    assert first.all_fits()[0].rho == second.all_fits()[0].rho
+    assert sum(fit.rho for fit in second.all_fits()) <= largest_rho(4.0, 1e-6)

@@ -141,7 +141,9 @@ def make_plan(
     Raises:
         PrivacyError: Earlier fits leave nothing, or less than two steps of a ledger for each fit.
     """
-    rho = Fit("", (_noise_of_one_sum(lifetime, settings.delta),)).rho
+    # As Python's floats: of numbers with fewer digits, the noise would have fewer digits, too.
+    noise = _noise_of_one_sum(float(lifetime), float(settings.delta))
+    rho = Fit("", (noise,)).rho
     rho_left = rho - sum((fit.rho for fit in earlier), Fraction(0))
     steps_left = ledger_steps(rho) - sum(fit.steps for fit in earlier)
     if rho_left <= 0 or steps_left < 2 * fits:
