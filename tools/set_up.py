@@ -5,9 +5,10 @@
     python tools/set_up.py --without-kernels    leave the kernels to the command that runs them
 
 Versions are those that requirements.lock pins. uv installs the packages if there is uv, otherwise
-pip. Then the kernels are compiled for this machine, so that the first command need not wait for
-that. This file uses the standard library only, and syntax that old Pythons can parse, so that it
-can tell their users what is missing.
+the pip of the lock: pips that come with older Pythons take twice as long. Then the kernels are
+compiled for this machine, so that the first command need not wait for that. This file uses the
+standard library only, and syntax that old Pythons can parse, so that it can tell their users what
+is missing.
 """
 
 import hashlib
@@ -25,6 +26,7 @@ STAMP = ENVIRONMENT / "set-up-from"
 PYTHON = ENVIRONMENT / "bin" / "python"
 LOCK = ROOT / "requirements.lock"
 RUNNING_LOCK = ENVIRONMENT / "running.lock"
+PIP_LOCK = ENVIRONMENT / "pip.lock"
 RUNNING_EXTRAS = ("service", "ledger")
 """Extras of pyproject.toml that `tacit demo` and `tacit serve` need."""
 BUILDERS = ("hatchling", "editables")
@@ -108,13 +110,11 @@ def running_requirements(lock, project):  # type: (str, str) -> str
         lock: Text of requirements.lock. Comments below each package name the packages that need it.
         project: Text of pyproject.toml.
     """
-    entries = {}  # type: dict[str, list[str]]
-    needed_by = {}  # type: dict[str, set[str]]
-    for entry in re.split(r"\n(?=[a-z0-9])", lock.strip()):
-        name = re.split(r"[^a-z0-9._-]", entry)[0]
-        entries.setdefault(name, []).append(entry)  # one for each range of Pythons
-        comments = re.findall(r"#\s+(?:via)?\s*([a-z0-9._-]+)", entry)
-        needed_by.setdefault(name, set()).update(comments)
+    entries = entries_by_package(lock)
+    needed_by = {
+        name: set(re.findall(r"#\s+(?:via)?\s*([a-z0-9._-]+)", "\n".join(entries[name])))
+        for name in entries
+    }
     new_names = set(BUILDERS) | set(declared(project, "dependencies"))
     for extra in RUNNING_EXTRAS:
         new_names.update(declared(project, extra))
@@ -126,6 +126,15 @@ def running_requirements(lock, project):  # type: (str, str) -> str
     for name in sorted(chosen):
         lines += entries.get(name, [])
     return "\n".join(lines) + "\n"
+
+
+def entries_by_package(lock):  # type: (str) -> dict[str, list[str]]
+    """Return the entries of each package in the lock: one for each range of Pythons."""
+    entries = {}  # type: dict[str, list[str]]
+    for entry in re.split(r"\n(?=[a-z0-9])", lock.strip()):
+        name = re.split(r"[^a-z0-9._-]", entry)[0]
+        entries.setdefault(name, []).append(entry)
+    return entries
 
 
 def declared(project, key):  # type: (str, str) -> list[str]
@@ -150,7 +159,7 @@ def install(everything):  # type: (bool) -> None
         project = (ROOT / "pyproject.toml").read_text()
         RUNNING_LOCK.write_text(running_requirements(LOCK.read_text(), project))
         lock = RUNNING_LOCK
-    installer = find_installer()
+    installer = prepare_installer()
     run(*installer, "--require-hashes", "-r", lock)
     run(*installer, "--no-deps", "--no-build-isolation", "-e", ROOT)
     if os.environ.get("PYTHONDONTWRITEBYTECODE"):
@@ -158,14 +167,20 @@ def install(everything):  # type: (bool) -> None
     STAMP.write_text("{} {}".format("all" if everything else "running", fingerprint()))
 
 
-def find_installer():  # type: () -> tuple[object, ...]
-    """Return the command that installs into the environment, of uv if there is uv, or of pip."""
+def prepare_installer():  # type: () -> tuple[object, ...]
+    """Return the command that installs into the environment, of uv if there is uv, or of pip.
+
+    Before the command of pip is returned, the lock's pip replaces the one that came with Python.
+    """
     uv = shutil.which("uv")
     if uv is not None:
         return (uv, "pip", "install", "--quiet", "--python", PYTHON)
     # Bytecode is written when a module is first imported: compiling all modules here would take as
     # long as the installation.
-    return (PYTHON, "-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-compile")
+    pip = (PYTHON, "-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-compile")
+    PIP_LOCK.write_text("\n".join(entries_by_package(LOCK.read_text())["pip"]) + "\n")
+    run(*pip, "--require-hashes", "-r", PIP_LOCK)
+    return pip
 
 
 def compile_everything():  # type: () -> None

@@ -60,12 +60,28 @@ def test_running_takes_a_part_of_the_lock():
         assert line in part or not line.startswith("numpy==")
 
 
-def test_uv_installs_where_it_is(monkeypatch):
-    """With uv on the path, uv installs into the environment; without it, pip."""
+def test_uv_installs_where_it_is(checkout, monkeypatch):
+    """With uv on the path, uv installs into the environment, and no pip is asked for anything."""
     monkeypatch.setattr(set_up.shutil, "which", lambda name: f"/somewhere/{name}")
-    assert set_up.find_installer()[:3] == ("/somewhere/uv", "pip", "install")
+    monkeypatch.setattr(set_up, "run", lambda *command: pytest.fail("ran a command"))
+    assert set_up.prepare_installer()[:3] == ("/somewhere/uv", "pip", "install")
+
+
+def test_without_uv_the_pip_of_the_lock_installs(checkout, monkeypatch):
+    """The pip that came with Python installs one package, the pinned pip, by its hash."""
+    commands = []
     monkeypatch.setattr(set_up.shutil, "which", lambda name: None)
-    assert "pip" in set_up.find_installer()
+    monkeypatch.setattr(set_up, "run", lambda *command: commands.append(command))
+    monkeypatch.setattr(set_up, "PIP_LOCK", checkout / ".venv" / "pip.lock")
+    lock = (Path(set_up.__file__).parent.parent / "requirements.lock").read_text()
+    set_up.LOCK.write_text(lock)
+    pip = set_up.prepare_installer()
+    assert pip[:3] == (set_up.PYTHON, "-m", "pip")
+    assert commands == [(*pip, "--require-hashes", "-r", set_up.PIP_LOCK)]
+    pinned = set_up.PIP_LOCK.read_text()
+    assert pinned.startswith("pip==")
+    assert pinned.count("==") == 1
+    assert pinned in lock
 
 
 def test_bytecode_is_made_of_packages_and_of_the_checkout(checkout, monkeypatch):
