@@ -31,6 +31,8 @@ RUNNING_EXTRAS = ("service", "ledger")
 """Extras of pyproject.toml that `tacit demo` and `tacit serve` need."""
 BUILDERS = ("hatchling", "editables")
 """Packages that install the checkout itself."""
+TESTS_OF_PACKAGES = "/site-packages/.*/tests?/"
+"""Pattern of the modules that no command imports."""
 KERNELS = ROOT / "src" / "tacit" / "engine"
 """Folder of the kernels: numba stores their machine code below it."""
 
@@ -151,6 +153,8 @@ def install(everything):  # type: (bool) -> None
         "Setting up .venv with Python {}.{}.{}, a minute or two ...".format(*sys.version_info[:3]),
         flush=True,
     )
+    # Else each run of pip, here below, would compile pip's own modules anew.
+    imports_write_no_bytecode = os.environ.pop("PYTHONDONTWRITEBYTECODE", "") != ""
     if not working():
         run(sys.executable, "-m", "venv", "--clear", ENVIRONMENT)
     STAMP.unlink(missing_ok=True)  # an interrupted run must not pass for a finished one
@@ -162,8 +166,8 @@ def install(everything):  # type: (bool) -> None
     installer = prepare_installer()
     run(*installer, "--require-hashes", "-r", lock)
     run(*installer, "--no-deps", "--no-build-isolation", "-e", ROOT)
-    if os.environ.get("PYTHONDONTWRITEBYTECODE"):
-        compile_everything()
+    if imports_write_no_bytecode:
+        compile_modules()
     STAMP.write_text("{} {}".format("all" if everything else "running", fingerprint()))
 
 
@@ -183,14 +187,14 @@ def prepare_installer():  # type: () -> tuple[object, ...]
     return pip
 
 
-def compile_everything():  # type: () -> None
-    """Write the bytecode of all packages, for a machine on which imports do not write it.
+def compile_modules():  # type: () -> None
+    """Write the bytecode of all packages but their tests, where imports do not write it.
 
     Without it, each command would compile its modules anew, which takes 7 seconds. Files that
     Python cannot parse are skipped.
     """
     packages = sorted(ENVIRONMENT.glob("lib/python*/site-packages"))
-    command = [PYTHON, "-m", "compileall", "-q", *packages, ROOT / "src"]
+    command = [PYTHON, "-m", "compileall", "-q", "-x", TESTS_OF_PACKAGES, *packages, ROOT / "src"]
     subprocess.run([str(part) for part in command], stdout=subprocess.DEVNULL, check=False)
 
 
