@@ -322,10 +322,22 @@ class ItemRecommender(Parameters):
         Returns:
             A list for each history; its `user_id` is the history's number, from 0.
         """
+        best = self.list_histories(histories, n=n)
+        return lists_with_ids(best, self.item_ids_, self.titles_)
+
+    def list_histories(self, histories: Sequence[Any], *, n: int = 10) -> BestItems:
+        """Make a list for each history, as `recommend` does, and return numbers in place of ids.
+
+        Args:
+            histories: For each person, item id to stars.
+            n: Length of a list.
+
+        Returns:
+            The lists; their places are indices into `item_ids_`.
+        """
         n = checked_n(n)
         checked_histories = [self._history(None, history) for history in histories]
-        best = self._best_of_rows(self._stars_of_histories(checked_histories), n, None)
-        return lists_with_ids(best, self.item_ids_, self.titles_)
+        return self._best_of_rows(self._stars_of_histories(checked_histories), n, None)
 
     def list_users(
         self, users: Sequence[Any], *, n: int = 10, candidates: Collection[Any] | None = None

@@ -159,8 +159,9 @@ class Device:
             return {}
         return {
             item: self._to_micro_levels(rated[item])
-            for number, item in enumerate(self._disclosure.items)
-            if item in rated and self._state.is_undecided(item) and self._is_decidable(number)
+            for item in self._disclosure.in_order(rated)
+            if self._state.is_undecided(item)
+            and self._is_decidable(self._disclosure.item_number[item])
         }
 
     def _to_micro_levels(self, stars: float) -> int | None:
@@ -247,7 +248,7 @@ class Device:
 def current_release(state: State, disclosure: Disclosure, epoch: int) -> Release:
     """Release all shown items that are in the disclosure. Nothing is decided or drawn."""
     shown = state.shown_levels()
-    ratings = tuple((item, shown[item]) for item in disclosure.items if item in shown)
+    ratings = tuple((item, shown[item]) for item in disclosure.in_order(shown))
     return Release(disclosure.digest, epoch, ratings)
 
 

@@ -18,7 +18,6 @@ Standard library only.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections.abc import Callable
 from itertools import count
@@ -46,6 +45,7 @@ def secret_dice(secret: bytes) -> Dice:
     def dice(item: ItemId) -> Draw:
         """Make the draws for one item."""
         word_numbers = count()
+        after_number = b',"item":' + encode(item) + b"}"  # the rest of the label's canonical JSON
 
         def draw(bound: int) -> int:
             """Draw a uniform integer below a bound, by rejection.
@@ -55,7 +55,7 @@ def secret_dice(secret: bytes) -> Dice:
             """
             limit = (1 << 64) - (1 << 64) % bound
             while True:
-                word = random_word(root, {"draw": next(word_numbers), "item": item})
+                word = random_word(root, b'{"draw":%d' % next(word_numbers) + after_number)
                 if word < limit:
                     return word % bound
 
@@ -75,10 +75,15 @@ def derive_root(secret: bytes) -> bytes:
     return _hmac(secret, _PURPOSE)
 
 
-def random_word(root: bytes, label: dict[str, ItemId]) -> int:
-    """Derive 64 pseudorandom bits from the key and a label that says what they are for."""
-    return int.from_bytes(_hmac(root, encode(label))[:8], "big")
+def random_word(root: bytes, label: bytes) -> int:
+    """Derive 64 pseudorandom bits from the key and a label that says what they are for.
+
+    Args:
+        root: The key, by `derive_root`.
+        label: Canonical JSON of an object.
+    """
+    return int.from_bytes(_hmac(root, label)[:8], "big")
 
 
 def _hmac(key: bytes, message: bytes) -> bytes:
-    return hmac.new(key, message, hashlib.sha256).digest()
+    return hmac.digest(key, message, "sha256")

@@ -12,7 +12,7 @@ Standard library only: the device half imports this file. Units and encoding: se
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -264,6 +264,11 @@ class Disclosure(Message):
     def item_number(self) -> Mapping[ItemId, int]:
         """Position of each item in `items`, by its id."""
         return {item: number for number, item in enumerate(self.items)}
+
+    def in_order(self, ids: Iterable[ItemId]) -> list[ItemId]:
+        """List those of these ids that are items of the disclosure, in its order."""
+        numbers = sorted(self.item_number[item] for item in ids if item in self.item_number)
+        return [self.items[number] for number in numbers]
 
     @cached_property
     def unsafe_because(self) -> str | None:

@@ -15,7 +15,7 @@ Standard library only.
 from __future__ import annotations
 
 from tacit.designs.standard_scheme.dice import derive_root, random_word
-from tacit.designs.standard_scheme.messages import DAY
+from tacit.designs.standard_scheme.messages import DAY, encode
 
 FIRST_END = 1_800
 """Seconds from the creation of an account to the end of epoch 0; epoch 1 ends after a DAY."""
@@ -72,7 +72,7 @@ def sending_time(epoch: int, created: int, length: int, secret: bytes) -> int:
     end = epoch_end(epoch, created, length)
     if epoch <= LAST_EPOCH_OF_FIRST_DAY:
         return end
-    word = random_word(derive_root(secret), {"epoch": epoch})
+    word = random_word(derive_root(secret), encode({"epoch": epoch}))
     return end + (word * DAY >> 64)
 
 

@@ -47,6 +47,10 @@ LARGEST_WEIGHT = 10**9
 """Largest absolute weight, in thousandths: preferences, which are sums of weights, stay below
 LARGEST."""
 
+_CANONICAL_JSON = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
+
 ItemId = int | str
 
 
@@ -110,11 +114,9 @@ class Message:
         return cls(**{name: as_tuples(content[name]) for name in cls._field_names()})
 
 
-def encode(content: dict[str, Any]) -> bytes:
+def encode(content: dict[str, Any] | ItemId) -> bytes:
     """Encode a value as canonical JSON: sorted keys, no spaces, UTF-8."""
-    return json.dumps(
-        content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    ).encode()
+    return _CANONICAL_JSON.encode(content).encode()
 
 
 def as_tuples(value: Any) -> Any:
@@ -198,12 +200,24 @@ class Scores(Message):
 
 
 def _check_rows(disclosure: str, rows: tuple[tuple[ItemId, *tuple[int, ...]], ...], n: int) -> None:
-    """Raise MessageError unless rows have an item id and n - 1 whole numbers, each item once."""
+    """Raise MessageError unless rows have an item id and n - 1 whole numbers, each item once.
+
+    Whole columns are checked: a service scores a whole catalogue for every letter.
+    """
     require(type(disclosure) is str and type(rows) is tuple, "a list for a named disclosure")
-    for row in rows:
-        require(type(row) is tuple and len(row) == n, "an item and its numbers")
-        require(is_id(row[0]) and all(map(is_integer, row[1:])), "an item and whole numbers")
-    require(len({row[0] for row in rows}) == len(rows), "an item comes once")
+    if not rows:
+        return
+    are_rows = set(map(type, rows)) == {tuple} and set(map(len, rows)) == {n}
+    require(are_rows, "an item and its numbers")
+    items, *columns = zip(*rows, strict=True)
+    are_ids = set(map(type, items)) <= {int, str}
+    require(are_ids and all(map(_are_integers, columns)), "an item and whole numbers")
+    require(len(set(items)) == len(items), "an item comes once")
+
+
+def _are_integers(values: tuple[Any, ...]) -> bool:
+    """Say whether each of these values, one at least, fulfils `is_integer`."""
+    return set(map(type, values)) == {int} and min(values) >= -LARGEST and max(values) <= LARGEST
 
 
 def weights_of_levels(levels: int) -> tuple[int, ...]:

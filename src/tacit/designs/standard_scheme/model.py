@@ -298,9 +298,10 @@ class StandardScheme:
         }
         stars = {} if history is None else inputs.checked_history(history, self.item_ids_)
         if attributes is not None:
-            # As in `exchange`, but the messages are not encoded.
+            # As in `exchange`, but no message is encoded and none made of the scores.
             release = self._release(stars, attributes, memory=None, epoch=0)
-            return self.rank(self.server_.score(release), stars, **list_options)
+            _, preferences = self.server_.compute_scores(release)
+            return self._make_list(preferences, stars, **list_options)
         levels = self._levels_by_number(stars)
         if self.item_table and levels:
             return self.recommend_at_device(stars, **list_options)

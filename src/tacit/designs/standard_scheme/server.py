@@ -169,17 +169,24 @@ class Server:
         Raises:
             ValueError: The release was made for another disclosure, or has an unknown item.
         """
-        digest = self._disclosure.digest
-        items = self._disclosure.items
+        levels, preferences = self.compute_scores(release)
+        micro_levels = np.round(levels * MICRO).astype(np.int64).tolist()
+        rows = zip(self._disclosure.items, micro_levels, preferences.tolist(), strict=True)
+        return Scores(self._disclosure.digest, tuple(rows))
+
+    def compute_scores(self, release: Release) -> tuple[Floats, Ints]:
+        """Compute what `score` sends: (items,) predicted levels and (items,) preferences.
+
+        Raises:
+            ValueError: As for `score`.
+        """
         number_of = self._disclosure.item_number
-        if release.disclosure != digest:
+        if release.disclosure != self._disclosure.digest:
             raise ValueError("the release was made for another disclosure: fetch the current one")
         for item, _ in release.ratings:
             if item not in number_of:
                 raise ValueError(f"the disclosure has no item {item!r}")
         shown_levels = {number_of[item]: level / MICRO for item, level in release.ratings}
-        released = levels_to_row(shown_levels, len(items))
+        released = levels_to_row(shown_levels, len(number_of))
         levels = self._profiles.predict_levels(released)
-        preferences = self._ease.preferences(released, levels)[0].tolist()
-        micro_levels = np.round(levels[0] * MICRO).astype(np.int64).tolist()
-        return Scores(digest, tuple(zip(items, micro_levels, preferences, strict=True)))
+        return levels[0], self._ease.preferences(released, levels)[0]

@@ -239,18 +239,28 @@ class XMap(base.ItemRecommender):
         )
         return recommendations.with_titles(self.titles_)
 
-    def recommend_many(self, histories: Sequence[Any], *, n: int = 10) -> list[Recommendations]:
-        """Make a list for each history, as `recommend` does.
+    def list_histories(self, histories: Sequence[Any], *, n: int = 10) -> BestItems:
+        """Make a list for each history, as `recommend` does, and return numbers in place of ids.
 
-        The `user_id` of a list is the position of its history.
+        Args:
+            histories: For each person, stars by item id.
+            n: Length of each list.
+
+        Returns:
+            As for `list_users`.
+
+        Raises:
+            NotFittedError: The model is not fitted.
+            ConfigError: n is no whole number above 0.
+            DataError: A history is not valid.
         """
         self._require_fitted()
+        n = inputs.checked_n(n)
         if self.published_ is None:
-            return self._sound_lists().recommend_many(histories, n=n)
-        lists = []
-        for position, history in enumerate(histories):
-            lists.append(self.recommend(position, history=history, n=n))
-        return lists
+            lists = self._sound_lists().list_histories(histories, n=n)
+            return lists.renumber(self._numbers_of_sound_items())
+        recommendations = [self.recommend(history=history, n=n) for history in histories]
+        return self._as_numbers(recommendations, n)
 
     def list_users(
         self, users: Sequence[Any], *, n: int = 10, candidates: Collection[Any] | None = None
@@ -274,19 +284,26 @@ class XMap(base.ItemRecommender):
         self._require_fitted()
         n = inputs.checked_n(n)
         inputs.refuse_histories_as_users(users)
-        number_of = {item: number for number, item in enumerate(self.item_ids_.tolist())}
         if self.published_ is None:
-            sound_lists = self._sound_lists()
-            # Positions of the lists' items among all items of this model
-            numbers = np.array([number_of[item] for item in sound_lists.item_ids_.tolist()])
             allowed = self._target_ids(None)
             if candidates is not None:
                 allowed &= {*inputs.checked_ids(candidates, "candidates")}
-            return sound_lists.list_users(users, n=n, candidates=allowed).renumber(numbers)
-        items = np.full((len(users), n), -1, dtype=np.int64)
-        scores = np.full((len(users), n), np.nan)
-        for row, user in enumerate(users):
-            recommendations = self.recommend(user, n=n, candidates=candidates)
+            lists = self._sound_lists().list_users(users, n=n, candidates=allowed)
+            return lists.renumber(self._numbers_of_sound_items())
+        recommendations = [self.recommend(user, n=n, candidates=candidates) for user in users]
+        return self._as_numbers(recommendations, n)
+
+    def _numbers_of_sound_items(self) -> NDArray[np.int64]:
+        """Return the position in `item_ids_` of each item that the sound variant can list."""
+        number_of = {item: number for number, item in enumerate(self.item_ids_.tolist())}
+        return np.array([number_of[item] for item in self._sound_lists().item_ids_.tolist()])
+
+    def _as_numbers(self, lists: Sequence[Recommendations], n: int) -> BestItems:
+        """Turn lists of at most n item ids into lists of positions in `item_ids_`."""
+        number_of = {item: number for number, item in enumerate(self.item_ids_.tolist())}
+        items = np.full((len(lists), n), -1, dtype=np.int64)
+        scores = np.full((len(lists), n), np.nan)
+        for row, recommendations in enumerate(lists):
             length = len(recommendations)
             items[row, :length] = [number_of[item] for item in recommendations.item_ids]
             scores[row, :length] = [entry.score for entry in recommendations]

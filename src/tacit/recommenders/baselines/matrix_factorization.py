@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.data.ratings import Ratings
 from tacit.engine.ridge import alternating_ridge, solve
@@ -58,10 +59,17 @@ class MatrixFactorization(Baseline):
 
     def _score(self, history: History) -> Floats:
         """Return (items,) predictions; the person's factors are solved for from the history."""
-        row = history_row(history, self.item_ids_)
-        deviations = replace_values(row, row.data - self.means_[row.indices])
-        person = solve(deviations, self.item_factors_, self.regularization)[0]
-        return np.asarray(self.means_ + self.item_factors_ @ person)
+        scores: Floats = self._score_rows(history_row(history, self.item_ids_))[0]
+        return scores
+
+    def _score_rows(self, rows: sparse.csr_array) -> Floats:
+        deviations = replace_values(rows, rows.data - self.means_[rows.indices])
+        people = solve(deviations, self.item_factors_, self.regularization)
+        scores = np.empty((len(people), len(self.item_ids_)))
+        for person, factors in enumerate(people):
+            # Not one product for all people, whose last digits would depend on how many they are.
+            scores[person] = self.means_ + self.item_factors_ @ factors
+        return scores
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"means": self.means_, "factors": self.item_factors_}

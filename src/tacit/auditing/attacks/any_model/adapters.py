@@ -401,10 +401,13 @@ class _Tacit(Answers):
         if not _can_list_many(self.model):
             yield from super()._rank_each(histories, n)
             return
+        model_ids = self.model.item_ids_.tolist()
+        numbers = np.array([self.number.get(item, -1) for item in model_ids], dtype=np.int64)
         for start in range(0, len(histories), HISTORIES_AT_A_TIME):
             block = histories[start : start + HISTORIES_AT_A_TIME]
-            for history, listed in zip(block, self.model.recommend_many(block, n=n), strict=True):
-                yield self.to_unseen_item_numbers(_ids(listed), history, n)
+            lists = self.model.list_histories(block, n=n).renumber(numbers).places
+            for history, listed in zip(block, lists, strict=True):
+                yield self.keep_unseen_items(listed[listed >= 0], history, n)
 
     def _scores(self, history: History) -> Floats | None:
         if not hasattr(self.model, "predict"):
@@ -413,14 +416,14 @@ class _Tacit(Answers):
 
 
 def _can_list_many(model: Any) -> bool:
-    """Return whether `recommend_many` is known to give the same lists as `recommend`.
+    """Return whether `list_histories` is known to give the same lists as `recommend`.
 
     That holds for tacit's own recommenders. It need not hold if a method was replaced by other
-    code, in a subclass, in the class or in the object: `recommend_many` may not use that code.
+    code, in a subclass, in the class or in the object: `list_histories` may not use that code.
     """
     if not isinstance(model, ItemRecommender):
         return False
-    for name in ("recommend", "recommend_many", "_score", "_score_rows"):
+    for name in ("recommend", "list_histories", "_score", "_score_rows"):
         function = getattr(type(model), name)
         if name in vars(model) or not function.__module__.startswith("tacit."):
             return False
