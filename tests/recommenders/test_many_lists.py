@@ -16,6 +16,7 @@ from tacit.recommenders.baselines.averages import UserItemMean
 from tacit.recommenders.baselines.ease import EASE, Ridge
 from tacit.recommenders.baselines.item_item import ItemItem
 from tacit.recommenders.baselines.item_knn import ItemKNN
+from tacit.recommenders.baselines.matrix_factorization import MatrixFactorization
 from tacit.recommenders.baselines.popularity import PrivatePopularity
 from tacit.recommenders.baselines.remote_user import RemoteUser
 
@@ -48,6 +49,7 @@ MODELS = {
     "ridge": lambda: Ridge(**DOMAINS, penalty=20.0),
     "als": lambda: make_als(),
     "remote user": lambda: RemoteUser(**DOMAINS, k=10),
+    "matrix factorization": lambda: MatrixFactorization(factors=3),
     "item-item": lambda: ItemItem(),
     "item-knn": lambda: ItemKNN(k=5, significance=0),
     "private, one domain": lambda: Private(epsilon=np.inf, mode="taste"),

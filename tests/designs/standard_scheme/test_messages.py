@@ -45,6 +45,31 @@ def test_scores_round_trip(scores):
     assert Scores.decode(sent.encode()) == sent
 
 
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [("a", 1, 2)],
+        (["a", 1, 2],),
+        ("abc",),
+        (("a", 1),),
+        (("a", 1, 2), ("b", 1, 2, 3)),
+        ((None, 1, 2),),
+        ((True, 1, 2),),
+        ((1.0, 1, 2),),
+        (("a", 1, 2), ("b", 1.0, 2)),
+        (("a", 1, 2), ("b", 1, False)),
+        (("a", 2**53 + 1, 2),),
+        (("a", 1, 2), ("b", 1, -(2**53) - 1)),
+        (("a", 1, 2), (7, 3, 4), ("a", 1, 2)),
+    ],
+    ids=str,
+)
+def test_scores_that_are_no_rows_of_items_and_numbers(scores):
+    """One bad row among good ones is refused; 1.0 and True are no whole numbers."""
+    with pytest.raises(MessageError):
+        Scores("0123456789abcdef", scores)
+
+
 @pytest.mark.parametrize("release", RELEASES)
 def test_disclosure_round_trip(disclose, release):
     """A disclosure of any release comes back equal, with the same digest."""
@@ -65,6 +90,11 @@ def test_digest_names_the_content(disclose):
     one = disclose()
     others = [replace(one, step=0.5), disclose(mix=1), disclose("scheme+rounding")]
     assert len({one.digest, *(other.digest for other in others)}) == 4
+
+
+def test_items_in_the_order_of_the_disclosure(disclose):
+    """Ids of other items are left out."""
+    assert disclose().in_order(["item 3", "other", "item 0"]) == ["item 0", "item 3"]
 
 
 def test_bytes_of_a_release():
