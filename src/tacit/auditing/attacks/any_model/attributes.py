@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.auditing.attacks.any_model.adapters import Answers
+from tacit.auditing.attacks.any_model.adapters import AdaptedModel, Answers
 from tacit.auditing.attacks.any_model.findings import LISTS, SCORES, AttackRow, share_found
 from tacit.auditing.attacks.auc_bounds import auc, bound_attackers, pooled_ranks
 from tacit.auditing.attacks.base import Floats, Releases, limit_threads
@@ -56,7 +56,7 @@ def attribute_of(ratings: Ratings, name: str | None) -> str | None:
 
 
 def attack_attribute(
-    answers: Answers,
+    model: AdaptedModel,
     ratings: Ratings,
     attribute: str,
     *,
@@ -68,8 +68,8 @@ def attack_attribute(
     """Guess whether people have the commonest value of an attribute.
 
     Args:
-        answers: The recommender, fitted to these ratings.
-        ratings: Ratings with the attribute.
+        model: The recommender.
+        ratings: Ratings that the recommender is fitted to, with the attribute.
         attribute: Name of the attribute.
         panel: Attackers: "quick", "full", or names.
         length: Length of the lists that are read.
@@ -100,7 +100,7 @@ def attack_attribute(
         )
     names = panel_names(panel) if isinstance(panel, str) else tuple(panel)
     quick = panel == "quick"
-    features = _collect_features(answers, ratings, people, length)
+    features = _collect_features(model.fit(ratings), ratings, people, length)
     progress(1)
     folds = list(k_fold_users(len(people), FOLDS, seed=seed, labels=labels))
     rows = []

@@ -217,7 +217,6 @@ def attack(
         refitting = []
     reads_card = claim is None and not adapted.fixed
     chooses_views = sees_scores is None and "membership" in refitting
-    answers: Answers | None = None  # of the recommender fitted to all ratings
     if reads_card or chooses_views:
         answers = adapted.fit(ratings)
         card = find_card_with_epsilon(answers) if reads_card else None
@@ -275,7 +274,7 @@ def attack(
             left_out.append("attribute: no user attribute of two values; name one")
         else:
             rows += attack_attribute(
-                adapted.fit(ratings) if answers is None else answers,
+                adapted,
                 ratings,
                 chosen_attribute,
                 panel=panel,
