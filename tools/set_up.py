@@ -153,8 +153,8 @@ def install(everything):  # type: (bool) -> None
         "Setting up .venv with Python {}.{}.{}, a minute or two ...".format(*sys.version_info[:3]),
         flush=True,
     )
-    # Else each run of pip, here below, would compile pip's own modules anew.
-    imports_write_no_bytecode = os.environ.pop("PYTHONDONTWRITEBYTECODE", "") != ""
+    # Without this variable, pip's own modules are compiled once, not at each of its runs below.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if not working():
         run(sys.executable, "-m", "venv", "--clear", ENVIRONMENT)
     STAMP.unlink(missing_ok=True)  # an interrupted run must not pass for a finished one
@@ -166,7 +166,7 @@ def install(everything):  # type: (bool) -> None
     installer = prepare_installer()
     run(*installer, "--require-hashes", "-r", lock)
     run(*installer, "--no-deps", "--no-build-isolation", "-e", ROOT)
-    if imports_write_no_bytecode:
+    if sys.dont_write_bytecode:  # as that variable said when this program began
         compile_modules()
     STAMP.write_text("{} {}".format("all" if everything else "running", fingerprint()))
 
@@ -174,7 +174,8 @@ def install(everything):  # type: (bool) -> None
 def prepare_installer():  # type: () -> tuple[object, ...]
     """Return the command that installs into the environment, of uv if there is uv, or of pip.
 
-    Before the command of pip is returned, the lock's pip replaces the one that came with Python.
+    Before the command of pip is returned, the lock's pip replaces the one that came with Python. If
+    the index does not have it, the older pip installs, which takes longer.
     """
     uv = shutil.which("uv")
     if uv is not None:
@@ -183,15 +184,18 @@ def prepare_installer():  # type: () -> tuple[object, ...]
     # long as the installation.
     pip = (PYTHON, "-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-compile")
     PIP_LOCK.write_text("\n".join(entries_by_package(LOCK.read_text())["pip"]) + "\n")
-    run(*pip, "--require-hashes", "-r", PIP_LOCK)
+    try:
+        run(*pip, "--require-hashes", "-r", PIP_LOCK)
+    except subprocess.CalledProcessError:
+        print("The pip of requirements.lock was not found; the present one installs.", flush=True)
     return pip
 
 
 def compile_modules():  # type: () -> None
-    """Write the bytecode of all packages but their tests, where imports do not write it.
+    """Write the bytecode of all packages. Their tests, which no command imports, are left out.
 
-    Without it, each command would compile its modules anew, which takes 7 seconds. Files that
-    Python cannot parse are skipped.
+    It is needed where imports write no bytecode: there each command would compile its modules anew,
+    which takes 7 seconds. Files that Python cannot parse are skipped.
     """
     packages = sorted(ENVIRONMENT.glob("lib/python*/site-packages"))
     command = [PYTHON, "-m", "compileall", "-q", "-x", TESTS_OF_PACKAGES, *packages, ROOT / "src"]
@@ -223,7 +227,7 @@ def working():  # type: () -> bool
     """Say whether there is an environment that works in this folder."""
     if not PYTHON.exists():
         return False
-    code = "import sys, pip; print(sys.prefix)"
+    code = "import sys, pip._internal.cli.main; print(sys.prefix)"
     answer = subprocess.run([str(PYTHON), "-c", code], stdout=subprocess.PIPE, check=False)
     return answer.stdout.decode().strip() == str(ENVIRONMENT)
 

@@ -85,6 +85,44 @@ def test_lists_of_many_histories_are_those_of_each(model, ratings, n):
         assert {row.user_id for row in made} <= {place}
 
 
+class ReversedMeans(ItemMean):
+    """A recommender from elsewhere, which changes the scores of one person."""
+
+    def _score(self, history):
+        return super()._score(history)[::-1]
+
+
+class ReversedFactors(MatrixFactorization):
+    """The same, of a recommender that scores many people at once."""
+
+    def _score(self, history):
+        return super()._score(history)[::-1]
+
+
+@pytest.mark.parametrize("changed", [ReversedMeans, ReversedFactors])
+def test_a_changed_score_counts_for_many_people(changed, ratings):
+    """Code that scores many people fast is left out where a subclass replaced `_score` alone."""
+    model = changed().fit(ratings)
+    histories = [ratings.history(user) for user in ratings.user_ids[:5].tolist()]
+    for place, made in enumerate(model.recommend_many(histories)):
+        assert same(made, model.recommend(place, history=histories[place]))
+
+
+def test_factors_score_many_people_as_each_alone(ratings):
+    """To the last bit, so that no list depends on who else gets one."""
+    model = MatrixFactorization(factors=3).fit(ratings)
+    rows = ratings.matrix[:20]
+    scores = model._score_rows(rows)
+    for row, user in enumerate(ratings.user_ids[:20].tolist()):
+        assert np.array_equal(scores[row], model._score(ratings.history(user)))
+
+
+def test_lists_of_histories_that_are_none(model):
+    """Nobody's ratings are looked up by a history's place, and a list is as long as the items."""
+    (made,) = model.recommend_many([None], n=10**12)
+    assert made.item_ids == model.recommend(history={}, n=len(model.item_ids_)).item_ids
+
+
 @pytest.mark.parametrize("some", [False, True])
 def test_lists_of_many_users_are_those_of_each(model, ratings, some):
     """`list_users` gives the places of what `recommend` gives for each person fitted to."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ def checkout(tmp_path, monkeypatch):
     monkeypatch.setattr(set_up, "ENVIRONMENT", tmp_path / ".venv")
     monkeypatch.setattr(set_up, "STAMP", tmp_path / ".venv" / "set-up-from")
     monkeypatch.setattr(set_up, "KERNELS", tmp_path / "kernels")
+    monkeypatch.setattr(set_up, "PIP_LOCK", tmp_path / ".venv" / "pip.lock")
     monkeypatch.setattr(set_up, "install", lambda everything: pytest.fail("installed"))
     return tmp_path
 
@@ -72,7 +74,6 @@ def test_without_uv_the_pip_of_the_lock_installs(checkout, monkeypatch):
     commands = []
     monkeypatch.setattr(set_up.shutil, "which", lambda name: None)
     monkeypatch.setattr(set_up, "run", lambda *command: commands.append(command))
-    monkeypatch.setattr(set_up, "PIP_LOCK", checkout / ".venv" / "pip.lock")
     lock = (Path(set_up.__file__).parent.parent / "requirements.lock").read_text()
     set_up.LOCK.write_text(lock)
     pip = set_up.prepare_installer()
@@ -82,6 +83,41 @@ def test_without_uv_the_pip_of_the_lock_installs(checkout, monkeypatch):
     assert pinned.startswith("pip==")
     assert pinned.count("==") == 1
     assert pinned in lock
+
+
+def test_without_the_pip_of_the_lock_the_present_one_installs(checkout, monkeypatch, capsys):
+    """An index that lacks the pinned pip costs time, not the environment."""
+
+    def fail(*command):
+        raise subprocess.CalledProcessError(1, command)
+
+    monkeypatch.setattr(set_up.shutil, "which", lambda name: None)
+    monkeypatch.setattr(set_up, "run", fail)
+    set_up.LOCK.write_text("pip==26.3 \\\n    --hash=sha256:0\n")
+    assert set_up.prepare_installer()[:3] == (set_up.PYTHON, "-m", "pip")
+    assert "the present one installs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_bytecode_is_written_where_imports_write_none(monkeypatch, tmp_path, writes):
+    """Commands of the installation write theirs: the variable that forbids it is removed."""
+    commands = []
+    compiled = []
+    (tmp_path / ".venv").mkdir()
+    monkeypatch.setattr(set_up, "ENVIRONMENT", tmp_path / ".venv")
+    monkeypatch.setattr(set_up, "PIP_LOCK", tmp_path / ".venv" / "pip.lock")
+    monkeypatch.setattr(set_up, "STAMP", tmp_path / ".venv" / "set-up-from")
+    monkeypatch.setattr(set_up, "run", lambda *command: commands.append(command))
+    monkeypatch.setattr(set_up, "working", lambda: True)
+    monkeypatch.setattr(set_up, "compile_modules", lambda: compiled.append(True))
+    monkeypatch.setattr(set_up.shutil, "which", lambda name: None)
+    monkeypatch.setattr(sys, "dont_write_bytecode", not writes)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    set_up.install(everything=True)
+    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
+    assert [command[-1] for command in commands] == [set_up.PIP_LOCK, set_up.LOCK, set_up.ROOT]
+    assert bool(compiled) != writes
+    assert set_up.STAMP.read_text() == f"all {set_up.fingerprint()}"
 
 
 def test_bytecode_is_made_of_packages_and_of_the_checkout(checkout, monkeypatch):

@@ -259,7 +259,8 @@ class ItemRecommender(Parameters):
     """A recommender that gives every item a score, from one person's history.
 
     A subclass sets `item_ids_` in `fit`, may set `people_`, and implements `_score`. It may replace
-    `_score_rows` by code that scores many people faster.
+    `_score_rows` by code that scores many people faster. A further subclass that replaces `_score`
+    alone gets the slower code back.
 
     Attributes:
         item_ids_: (items,) ids of the items that can be listed.
@@ -322,7 +323,9 @@ class ItemRecommender(Parameters):
         Returns:
             A list for each history; its `user_id` is the history's number, from 0.
         """
-        best = self.list_histories(histories, n=n)
+        self._require_fitted()
+        # A list has no more items than the model. An array of the lists would have n columns.
+        best = self.list_histories(histories, n=min(checked_n(n), len(self.item_ids_) or 1))
         return lists_with_ids(best, self.item_ids_, self.titles_)
 
     def list_histories(self, histories: Sequence[Any], *, n: int = 10) -> BestItems:
@@ -406,11 +409,24 @@ class ItemRecommender(Parameters):
         """
         rated = self._stars_of_listable_items(rows)
         if allowed is None:
-            return best_of_scores(lambda people: self._score_rows(rows[people]), rated, n)
+            return best_of_scores(lambda people: self._score_many(rows[people]), rated, n)
         best = best_of_scores(
-            lambda people: self._score_rows(rows[people])[:, allowed], rated[:, allowed], n
+            lambda people: self._score_many(rows[people])[:, allowed], rated[:, allowed], n
         )
         return best.renumber(allowed)
+
+    def _score_many(self, rows: sparse.csr_array) -> Floats:
+        """Return the scores of many people, by `_score_rows` unless a subclass replaced `_score`.
+
+        Args:
+            rows: (people, items of `history_ids_`) CSR of stars, as in `_score_rows`.
+        """
+        for ancestor in type(self).__mro__:
+            if "_score_rows" in vars(ancestor):
+                break
+            if "_score" in vars(ancestor):
+                return ItemRecommender._score_rows(self, rows)
+        return self._score_rows(rows)
 
     def _stars_of_histories(self, histories: Sequence[History]) -> sparse.csr_array:
         """Turn histories into a CSR matrix (histories, items of `history_ids_`) of stars.

@@ -17,6 +17,7 @@ from tacit.auditing.attacks.any_model.attributes import auc_of_lists
 from tacit.auditing.attacks.any_model.canaries import draw_canaries, join_canaries
 from tacit.auditing.attacks.any_model.findings import share_found
 from tacit.auditing.attacks.any_model.membership import count_targets, likelihood_ratios
+from tacit.data.domains import with_domains
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.baselines import ALS, Popularity, PrivatePopularity
 from tests.support.planted_models import NextItem, NoisyCounts
@@ -71,6 +72,19 @@ def test_many_histories_are_answered_as_each_alone(model, ratings):
         assert scores == pytest.approx(answers.scores(history), nan_ok=True)
 
 
+def test_items_of_a_model_with_other_numbers_are_found(ratings):
+    """A recommender of one of two domains lists items under the numbers that the ratings have."""
+    domains = {item: "a" if item % 3 else "b" for item in ratings.item_ids.tolist()}
+    genres = np.array([f"genre {item % 4}" for item in domains], dtype=object)
+    with_genres = replace(ratings, item_metadata={"genres": genres})
+    model = tacit.Private(epsilon=math.inf, source="a", target="b")
+    answers = adapt(model).fit(with_domains(with_genres, domains))
+    histories = [ratings.history(user) for user in ratings.user_ids[:5].tolist()]
+    for history, listed in zip(histories, answers.rank_each(histories, 10), strict=True):
+        assert listed.tolist() == answers.rank(history, 10).tolist()
+        assert {domains[item] for item in ratings.item_ids[listed].tolist()} == {"b"}
+
+
 class Reversed(Popularity):
     """Popularity whose `recommend` gives its list from the last item to the first."""
 
@@ -79,7 +93,7 @@ class Reversed(Popularity):
 
 
 def test_a_changed_recommend_is_what_is_attacked(ratings):
-    """Where a class from elsewhere inherits `recommend_many`, its own lists are read."""
+    """Where a class from elsewhere inherits `list_histories`, its own lists are read."""
     histories = [ratings.history(user) for user in ratings.user_ids[:3].tolist()]
     plain = adapt(Popularity()).fit(ratings)
     changed = adapt(Reversed()).fit(ratings)

@@ -156,19 +156,40 @@ def test_model_file(model, history, tmp_path):
     assert loaded.recommend(history=history) == model.recommend(history=history)
 
 
-@pytest.mark.parametrize("name", ["weights", "rows", "columns", "popularity"])
-def test_damaged_weights(model, tmp_path, monkeypatch, name):
-    """A file whose weights do not fit its items is refused."""
+@pytest.fixture
+def parts_of_file(model, tmp_path, monkeypatch):
+    """Header and arrays of the model's file."""
     header, arrays = {}, {}
 
     def keep(path, made, held):
         header.update(made)
         arrays.update(held)
 
-    monkeypatch.setattr(files.container, "write", keep)
-    model.save(tmp_path / "m")
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(files.container, "write", keep)
+        model.save(tmp_path / "m")
+    return header, arrays
+
+
+@pytest.mark.parametrize("name", ["weights", "rows", "columns", "popularity"])
+def test_damaged_weights(parts_of_file, tmp_path, name):
+    """A file whose weights do not fit its items is refused."""
+    header, arrays = parts_of_file
     arrays[name] = arrays[name][:-1]
+    files.container.write(tmp_path / "m", header, arrays)
+    with pytest.raises(ModelFileError):
+        load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("weights", 10**9 + 1), ("weights", -(2**63)), ("popularity", 2**55), ("popularity", -1)],
+)
+def test_numbers_that_no_message_could_hold(parts_of_file, tmp_path, name, value):
+    """Preferences made of them would be beyond what a message may say."""
+    header, arrays = parts_of_file
+    arrays[name] = arrays[name].astype(np.int64)
+    arrays[name][0] = value
     files.container.write(tmp_path / "m", header, arrays)
     with pytest.raises(ModelFileError):
         load_model(tmp_path / "m")

@@ -159,7 +159,7 @@ class Device:
             return {}
         return {
             item: self._to_micro_levels(rated[item])
-            for item in self._disclosure.in_order(rated)
+            for item in self._disclosure.sort_items(rated)
             if self._state.is_undecided(item)
             and self._is_decidable(self._disclosure.item_number[item])
         }
@@ -248,7 +248,7 @@ class Device:
 def current_release(state: State, disclosure: Disclosure, epoch: int) -> Release:
     """Release all shown items that are in the disclosure. Nothing is decided or drawn."""
     shown = state.shown_levels()
-    ratings = tuple((item, shown[item]) for item in disclosure.in_order(shown))
+    ratings = tuple((item, shown[item]) for item in disclosure.sort_items(shown))
     return Release(disclosure.digest, epoch, ratings)
 
 

@@ -265,8 +265,8 @@ class Disclosure(Message):
         """Position of each item in `items`, by its id."""
         return {item: number for number, item in enumerate(self.items)}
 
-    def in_order(self, ids: Iterable[ItemId]) -> list[ItemId]:
-        """List those of these ids that are items of the disclosure, in its order."""
+    def sort_items(self, ids: Iterable[ItemId]) -> list[ItemId]:
+        """Sort distinct ids as the disclosure orders its items; ids of other items are dropped."""
         numbers = sorted(self.item_number[item] for item in ids if item in self.item_number)
         return [self.items[number] for number in numbers]
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit import container
+from tacit.designs.standard_scheme.messages import LARGEST_WEIGHT
 from tacit.designs.standard_scheme.server import WEIGHT_UNIT, Ease, Profiles
 from tacit.designs.standard_scheme.settings import MOST_WHOLE_LEVELS, Settings
 from tacit.designs.standard_scheme.training.fitting import Fitted
@@ -229,7 +230,8 @@ def _read_integers(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.
 def read_ease(arrays: Arrays, n_items: int, levels: object) -> Ease:
     """Read what lists are ranked by: item-item weights, ranks by popularity, number of levels.
 
-    The weights are checked to be a matrix of the items.
+    The weights are checked to be a matrix of the items, of numbers that an item table can hold, and
+    the ranks to be an order of the items.
 
     Args:
         arrays: All arrays of the file.
@@ -251,5 +253,10 @@ def read_ease(arrays: Arrays, n_items: int, levels: object) -> Ease:
         copy=True,
     )
     weights.check_format(full_check=True)
+    if (np.abs(weights.data.astype(float)) > LARGEST_WEIGHT).any():
+        raise ValueError(f"a weight between items is beyond {LARGEST_WEIGHT}")
+    popularity_rank = _read_integers(arrays, "popularity", n_items)
+    if not np.array_equal(np.sort(popularity_rank), np.arange(n_items)):
+        raise ValueError("the ranks by popularity are not one for each item, from 0 on")
     n_levels = headers.count_from_header(levels, least=1, most=MOST_WHOLE_LEVELS)
-    return Ease(weights, _read_integers(arrays, "popularity", n_items), n_levels)
+    return Ease(weights, popularity_rank, n_levels)

@@ -175,7 +175,9 @@ class Server:
         return Scores(self._disclosure.digest, tuple(rows))
 
     def compute_scores(self, release: Release) -> tuple[Floats, Ints]:
-        """Compute what `score` sends: (items,) predicted levels and (items,) preferences.
+        """Compute (items,) predicted levels and (items,) preferences, in thousandths.
+
+        `score` sends the same numbers, the levels as whole micro-levels.
 
         Raises:
             ValueError: As for `score`.

@@ -260,7 +260,7 @@ class XMap(base.ItemRecommender):
             lists = self._sound_lists().list_histories(histories, n=n)
             return lists.renumber(self._numbers_of_sound_items())
         recommendations = [self.recommend(history=history, n=n) for history in histories]
-        return self._as_numbers(recommendations, n)
+        return self._number_lists(recommendations, n)
 
     def list_users(
         self, users: Sequence[Any], *, n: int = 10, candidates: Collection[Any] | None = None
@@ -291,14 +291,14 @@ class XMap(base.ItemRecommender):
             lists = self._sound_lists().list_users(users, n=n, candidates=allowed)
             return lists.renumber(self._numbers_of_sound_items())
         recommendations = [self.recommend(user, n=n, candidates=candidates) for user in users]
-        return self._as_numbers(recommendations, n)
+        return self._number_lists(recommendations, n)
 
     def _numbers_of_sound_items(self) -> NDArray[np.int64]:
         """Return the position in `item_ids_` of each item that the sound variant can list."""
         number_of = {item: number for number, item in enumerate(self.item_ids_.tolist())}
         return np.array([number_of[item] for item in self._sound_lists().item_ids_.tolist()])
 
-    def _as_numbers(self, lists: Sequence[Recommendations], n: int) -> BestItems:
+    def _number_lists(self, lists: Sequence[Recommendations], n: int) -> BestItems:
         """Turn lists of at most n item ids into lists of positions in `item_ids_`."""
         number_of = {item: number for number, item in enumerate(self.item_ids_.tolist())}
         items = np.full((len(lists), n), -1, dtype=np.int64)
