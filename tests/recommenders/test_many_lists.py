@@ -19,6 +19,7 @@ from tacit.recommenders.baselines.item_knn import ItemKNN
 from tacit.recommenders.baselines.matrix_factorization import MatrixFactorization
 from tacit.recommenders.baselines.popularity import PrivatePopularity
 from tacit.recommenders.baselines.remote_user import RemoteUser
+from tests.support.planted_models import ReversedFactors, ReversedMeans
 
 DOMAINS = {"source": "books", "target": "films"}
 
@@ -85,20 +86,6 @@ def test_lists_of_many_histories_are_those_of_each(model, ratings, n):
         assert {row.user_id for row in made} <= {place}
 
 
-class ReversedMeans(ItemMean):
-    """A recommender from elsewhere, which changes the scores of one person."""
-
-    def _score(self, history):
-        return super()._score(history)[::-1]
-
-
-class ReversedFactors(MatrixFactorization):
-    """The same, of a recommender that scores many people at once."""
-
-    def _score(self, history):
-        return super()._score(history)[::-1]
-
-
 @pytest.mark.parametrize("changed", [ReversedMeans, ReversedFactors])
 def test_a_changed_score_counts_for_many_people(changed, ratings):
     """Code that scores many people fast is left out where a subclass replaced `_score` alone."""
@@ -111,10 +98,11 @@ def test_a_changed_score_counts_for_many_people(changed, ratings):
 def test_factors_score_many_people_as_each_alone(ratings):
     """To the last bit, so that no list depends on who else gets one."""
     model = MatrixFactorization(factors=3).fit(ratings)
-    rows = ratings.matrix[:20]
-    scores = model._score_rows(rows)
-    for row, user in enumerate(ratings.user_ids[:20].tolist()):
-        assert np.array_equal(scores[row], model._score(ratings.history(user)))
+    users = ratings.user_ids[:20].tolist()
+    best = model.list_users(users, n=8)
+    for row, user in enumerate(users):
+        alone = model.predict(model.item_ids_[best.places[row]].tolist(), user)
+        assert np.array_equal(best.scores[row], alone)
 
 
 def test_lists_of_histories_that_are_none(model):

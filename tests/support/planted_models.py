@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tacit import ItemMean
+from tacit.recommenders.baselines.matrix_factorization import MatrixFactorization
+
 
 class NextItem:
     """Popularity, but an account that holds what a training person liked gets their other items."""
@@ -52,3 +55,17 @@ class NoisyCounts:
     def predict(self, items, *, history=None):
         number = {item: place for place, item in enumerate(self.ids)}
         return self.counts[[number[item] for item in items]]
+
+
+class ReversedMeans(ItemMean):
+    """A recommender from elsewhere, which changes the scores of one person."""
+
+    def _score(self, history):
+        return super()._score(history)[::-1]
+
+
+class ReversedFactors(MatrixFactorization):
+    """The same, of a recommender that scores many people at once."""
+
+    def _score(self, history):
+        return super()._score(history)[::-1]
