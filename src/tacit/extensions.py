@@ -15,16 +15,29 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 # The groups, as listed above.
 DESIGNS = "tacit.designs"
 ATTACKERS = "tacit.attackers"
 METRICS = "tacit.metrics"
 DATASETS = "tacit.datasets"
+
+
+def entry_points(*, group: str) -> Collection[EntryPoint]:
+    """Read the entry points of a group from the installed packages.
+
+    The standard library's reader is imported here, because the help of a command needs none and
+    would wait for it.
+    """
+    from importlib import metadata
+
+    return metadata.entry_points(group=group)
 
 
 def find_entry_points(group: str, reserved: Collection[str] = ()) -> dict[str, EntryPoint]:
@@ -62,7 +75,7 @@ def _read_entry_points(
     and reading takes longer than computing many of them.
 
     Args:
-        read: `importlib.metadata.entry_points`, or a function that a test put in its place.
+        read: `entry_points`, or a function that a test put in its place.
         group: One of the groups in this module's description.
         folders: The search path, `sys.path`. It only makes the cached result depend on the path.
     """

@@ -30,13 +30,13 @@ def design(name: str) -> Design:
     Raises:
         ConfigError: There is no such design, or another package's entry point is not a `Design`.
     """
-    entry_points = find_entry_points(DESIGNS)
-    if name in BUILT_IN:
+    if name in BUILT_IN:  # found without a search of the installed packages, which is slow
         loaded_design = resolve_name(f"{_package(name)}.design:DESIGN")
-    elif name in entry_points:
-        loaded_design = entry_points[name].load()
     else:
-        raise ConfigError(f"No design '{name}'. Known: {', '.join(names())}.")
+        entry_points = find_entry_points(DESIGNS)
+        if name not in entry_points:
+            raise ConfigError(f"No design '{name}'. Known: {', '.join(names())}.")
+        loaded_design = entry_points[name].load()
     if not isinstance(loaded_design, Design):
         raise ConfigError(
             f"The entry point {name} of {DESIGNS} names no Design but a "
