@@ -6,7 +6,6 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -48,6 +47,8 @@ def describe_run(
         settings: Settings of the run, as JSON can hold them.
         packages: Installed packages whose versions are described.
     """
+    from importlib.metadata import version  # help of a command need not wait for it
+
     versions = {"python": platform.python_version()}
     versions |= {package: version(package) for package in packages}
     return {
