@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -130,3 +132,45 @@ def test_installed_packages_are_read_once(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(tmp_path))
     extensions.find_entry_points(extensions.METRICS)
     assert len(reads) == 2
+
+
+def _register(folder, group):
+    """Describe a package in a folder, with one entry point, as pip does."""
+    described = folder / "a_package-1.dist-info"
+    described.mkdir(parents=True)
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: a-package\nVersion: 1\n")
+    (described / "entry_points.txt").write_text(f"[{group}]\nwide = a_package:wide\n")
+
+
+@pytest.mark.parametrize("is_archive", [False, True])
+@pytest.mark.parametrize("group", [extensions.METRICS, extensions.DESIGNS])
+def test_a_registered_package_is_found(monkeypatch, tmp_path, group, is_archive):
+    """In a folder and in an archive of the search path; in no group but its own."""
+    _register(tmp_path / "packages", group)
+    place = tmp_path / "packages"
+    if is_archive:
+        place = Path(shutil.make_archive(str(tmp_path / "packages"), "zip", place))
+    monkeypatch.undo()  # the real reader, not the one of `installed`
+    monkeypatch.syspath_prepend(str(place))
+    for each in (extensions.METRICS, extensions.DESIGNS, extensions.ATTACKERS):
+        assert ("wide" in extensions.find_entry_points(each)) == (each == group)
+
+
+def test_a_finder_of_packages_is_asked(monkeypatch):
+    """One that another package adds, which may look anywhere."""
+
+    class Finder:
+        def find_spec(self, name, path=None, target=None):
+            return None
+
+        def find_distributions(self, context):
+            asked.append(context)
+            return ()
+
+    asked = []
+    monkeypatch.undo()
+    monkeypatch.setattr(sys, "path", [])
+    assert list(extensions.entry_points(group=extensions.METRICS)) == []
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
+    assert list(extensions.entry_points(group=extensions.METRICS)) == []
+    assert asked

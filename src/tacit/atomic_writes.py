@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from pathlib import Path
 
@@ -35,7 +34,7 @@ def write_whole(path: str | Path, content: bytes) -> None:
     """
     check_writable(path)
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    temporary = target.with_name(f".{target.name}.{os.urandom(8).hex()}")
     try:
         with temporary.open("xb") as file:
             if target.exists():

@@ -15,6 +15,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection
 from functools import cache
+from importlib.machinery import PathFinder
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import ConfigError
@@ -28,16 +30,49 @@ ATTACKERS = "tacit.attackers"
 METRICS = "tacit.metrics"
 DATASETS = "tacit.datasets"
 
+_ENDINGS = (".dist-info", ".egg-info", "egg-info")
+"""Endings of the folders that describe installed packages."""
+
 
 def entry_points(*, group: str) -> Collection[EntryPoint]:
     """Read the entry points of a group from the installed packages.
 
-    The standard library's reader is imported here, because the help of a command needs none and
-    would wait for it.
+    The standard library's reader is imported only if a package may have such an entry point,
+    because the help of some commands would wait for it.
     """
+    if not _may_be_registered(group):
+        return ()
     from importlib import metadata
 
     return metadata.entry_points(group=group)
+
+
+def _may_be_registered(group: str) -> bool:
+    """Say whether an installed package may have entry points of a group.
+
+    The group's name is looked for in the files in which packages register their entry points. The
+    answer is also yes where packages are not in folders, because only the standard library's reader
+    can look there.
+    """
+    other_finders = [finder for finder in sys.meta_path if finder is not PathFinder]
+    if any(hasattr(finder, "find_distributions") for finder in other_finders):
+        return True
+    for place in map(Path, sys.path):
+        if place.is_file():  # an archive
+            return True
+        try:
+            found = list(place.iterdir())
+        except OSError:  # the standard library's reader also passes over such a place
+            continue
+        for folder in found:
+            if not folder.name.lower().endswith(_ENDINGS):
+                continue
+            try:
+                if group.encode() in (folder / "entry_points.txt").read_bytes():
+                    return True
+            except OSError:  # a package without entry points
+                continue
+    return False
 
 
 def find_entry_points(group: str, reserved: Collection[str] = ()) -> dict[str, EntryPoint]:

@@ -15,16 +15,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from tacit.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from tacit.evaluation import Result
 
 T = TypeVar("T")
@@ -39,8 +40,26 @@ SECONDS_BETWEEN_LINES = 30.0
 """Seconds between two lines about progress, which replace a bar if there is no terminal."""
 _PIPED_WIDTH = 100
 """Characters in a line of a table that is printed to a file or a program."""
-console = Console(highlight=False, emoji=False)
-_error_console = Console(stderr=True, highlight=False, emoji=False)
+
+
+@cache
+def console() -> Console:
+    """Return the console of standard output.
+
+    Rich is imported here and in the functions that print with it, because the help of a command
+    needs none of it and would wait for it.
+    """
+    from rich.console import Console
+
+    return Console(highlight=False, emoji=False)
+
+
+@cache
+def error_console() -> Console:
+    """Return the console of standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, emoji=False)
 
 
 def emit(result: T, *, as_json: bool, render: Callable[[T], None]) -> None:
@@ -87,7 +106,7 @@ def render(result: Result) -> None:
 
 def say(text: str) -> None:
     """Print text as it is, without wrapping its lines, so that a path stays in one piece."""
-    console.print(text, soft_wrap=True, markup=False)
+    console().print(text, soft_wrap=True, markup=False)
 
 
 def command_line() -> str:
@@ -139,7 +158,7 @@ def progress(
     if quiet:
         yield lambda _: None
         return
-    if not _error_console.is_terminal:
+    if not error_console().is_terminal:
         with ProgressLines(description, total) as lines:
             yield lines.advance
         return
@@ -152,7 +171,7 @@ def progress(
     )
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=_error_console, transient=True) as bar:
+    with Progress(*columns, TimeRemainingColumn(), console=error_console(), transient=True) as bar:
         task = bar.add_task(description, total=total)
         yield lambda steps: bar.advance(task, steps)
 
@@ -226,6 +245,7 @@ def format_duration(seconds: float) -> str:
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table: floats have three decimals, None is a dash, columns of numbers align right."""
     from rich.table import Table
+    from rich.text import Text
 
     cells = [list(row) for row in rows]
     grid = Table(
@@ -242,8 +262,8 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     for row in cells:
         texts = [Text(_cell_text(entry)) for entry in row]
         grid.add_row(*texts)
-    width = None if console.is_terminal else min(console.width, _PIPED_WIDTH)
-    console.print(grid, width=width)
+    width = None if console().is_terminal else min(console().width, _PIPED_WIDTH)
+    console().print(grid, width=width)
 
 
 def show_next(next_step: str) -> None:
@@ -271,18 +291,20 @@ def show_next(next_step: str) -> None:
 
 def say_quietly(text: str) -> None:
     """Print a line to standard output, dim, so that it differs from a command's answer."""
-    console.print(Text(text), style="dim", soft_wrap=True)
+    console().print(text, style="dim", soft_wrap=True, markup=False)
 
 
 def note(text: str) -> None:
     """Print one sentence to standard error, dim, so that it differs from a command's answer."""
-    _error_console.print(text, style="dim", soft_wrap=True, markup=False)
+    error_console().print(text, style="dim", soft_wrap=True, markup=False)
 
 
 def print_error(message: str) -> None:
     """Print an error message to standard error without line breaks, so that paths stay whole."""
+    from rich.text import Text
+
     paragraph = Text.assemble(("Error: ", "bold red"), message)
-    _error_console.print(paragraph, soft_wrap=True)
+    error_console().print(paragraph, soft_wrap=True)
 
 
 def _cell_text(entry: object) -> str:

@@ -63,7 +63,7 @@ def test_a_refuted_card_does_not_say_when_it_holds(capsys):
 def test_refuted_alone_is_red(monkeypatch):
     """A refuted card has a colour that no other basis has, in its first line and its frame."""
     shown = []
-    monkeypatch.setattr(terminal.console, "print", lambda panel: shown.append(panel))
+    monkeypatch.setattr(terminal.console(), "print", lambda panel: shown.append(panel))
     monkeypatch.setattr(terminal, "say_quietly", lambda text: None)
     for variant in ("published", "sound"):
         assert main(["guarantee", "standard-scheme", "--variant", variant]) == 0

@@ -80,7 +80,7 @@ def test_table_shows_markup_as_it_is(capsys):
 
 def test_table_cuts_nothing(capsys, monkeypatch):
     """A long id goes over several lines instead of losing its end."""
-    monkeypatch.setattr(terminal, "console", Console(width=20))
+    monkeypatch.setattr(terminal, "console", lambda: Console(width=20))
     terminal.table("", ("item",), [("abcdefghij" * 4,)])
     shown = capsys.readouterr().out
     assert "…" not in shown
@@ -130,7 +130,7 @@ def test_progress_on_a_terminal(monkeypatch):
     for quiet in (False, True):
         screen = io.StringIO()
         wide = Console(file=screen, force_terminal=True, width=80)
-        monkeypatch.setattr(terminal, "_error_console", wide)
+        monkeypatch.setattr(terminal, "error_console", lambda screen=wide: screen)
         with terminal.progress("Folds", 2, quiet=quiet) as advance:
             advance(2)
         assert ("Folds" in screen.getvalue(), "2/2" in screen.getvalue()) == (not quiet, not quiet)

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment.at_device import DeviceListRow
-from tacit.designs.standard_scheme.experiment.commands import page_of
+from tacit.designs.standard_scheme.experiment.report import page_of
 from tacit.designs.standard_scheme.experiment.setup import JUDGING_ORDER
 from tacit.designs.standard_scheme.experiment.table import (
     AccuracyRow,

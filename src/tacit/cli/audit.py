@@ -74,7 +74,7 @@ def _audit_all(*, planted: bool, as_json: bool) -> Result:
         if result.failed:
             failed.append(what)
         if not as_json:
-            terminal.console.rule(what)
+            terminal.console().rule(what)
             terminal.render(result)
     total = sum(result["seconds"] for result in results.values())
     return Result(

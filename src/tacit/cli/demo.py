@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.text import Text
 
 from tacit import terminal
 from tacit.cli.commands import command
@@ -125,8 +124,8 @@ def _make_summary_table(tours: list[dict[str, Any]]) -> Table:
 
 def _make_page(tours: list[dict[str, Any]]) -> Page:
     """Make the report: a tile for each bar, a table of all tours, and a section for each tour."""
-    from tacit.evaluation import describe_run
-    from tacit.evaluation.page import Page, Section, Tile, Verdict
+    from tacit.evaluation import Verdict, describe_run
+    from tacit.evaluation.page import Page, Section, Tile
 
     tiles = []
     sections = [Section("All designs", [_make_summary_table(tours)])]
@@ -197,8 +196,10 @@ def _print_tour(tour: dict[str, Any], position: str) -> None:
         tour: The tour's texts and numbers.
         position: Which of the tours it is, such as "2 of 6".
     """
-    print_text = terminal.console.print
-    width = min(_WIDEST, terminal.console.width)
+    from rich.text import Text
+
+    print_text = terminal.console().print
+    width = min(_WIDEST, terminal.console().width)
     print_text(Text(f"{tour['title']} ({tour['design']}), {position}", style="bold"))
     for key, heading in _HEADINGS.items():
         print_text(Text(f"\n{heading}", style="cyan"))

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
-from rich.panel import Panel
-from rich.text import Text
 
 from tacit import terminal
 from tacit.cli.commands import make_parameter, with_typer_signature
@@ -22,6 +20,8 @@ from tacit.errors import ConfigError
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from tacit.design import Design
     from tacit.privacy import Guarantee
 
@@ -234,10 +234,12 @@ _add_command()
 
 def _print_cards(found: _CardsToShow) -> None:
     """Print guarantee cards, each in a frame, how useful lists are, and what to type next."""
+    from rich.panel import Panel
+
     for card in found.cards:
         frame = "bold red" if card.basis == "refuted" else "none"
         panel = Panel(_format_card(card), title=card.name, title_align="left", border_style=frame)
-        terminal.console.print(panel)
+        terminal.console().print(panel)
     if not found.cards:
         terminal.say("This model promises no privacy. It is there for comparison.")
     if found.usefulness_sentence:
@@ -248,6 +250,8 @@ def _print_cards(found: _CardsToShow) -> None:
 
 def _format_card(card: Guarantee) -> Text:
     """Format a guarantee card for the terminal."""
+    from rich.text import Text
+
     claimed = "none"
     if card.epsilon is not None:
         claimed = f"{_format_claim(card.epsilon, card.delta)}, {card.adjacency}"

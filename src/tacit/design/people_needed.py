@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 _MILLION = 1_000_000
@@ -52,7 +52,9 @@ def people_needed(design: str) -> PeopleNeeded:
 @cache
 def _read_file() -> dict[str, Any]:
     """Read the entries of all designs, by name."""
-    return tomllib.loads(files(__package__).joinpath("people_needed.toml").read_text("utf-8"))
+    content = pkgutil.get_data(__package__, "people_needed.toml")
+    assert content is not None  # every loader of packages can read their files
+    return tomllib.loads(content.decode("utf-8"))
 
 
 def _format_number(number: int) -> str:

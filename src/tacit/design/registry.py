@@ -7,12 +7,14 @@ imported only when it is needed.
 from __future__ import annotations
 
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.design.declaration import Design, ServedSection
 from tacit.errors import ConfigError
 from tacit.extensions import DESIGNS, find_entry_points
-from tacit.privacy.officer_card import FitCount
+
+if TYPE_CHECKING:
+    from tacit.privacy.officer_card import FitCount
 
 BUILT_IN = ("private", "standard-scheme", "xmap", "sketches", "prec", "pdap")
 """Names of the designs of tacit itself."""

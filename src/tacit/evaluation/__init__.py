@@ -13,6 +13,7 @@ comparison_result  tables and the page of a comparison; `comparison_page` and `l
 accuracy_figures   plots of accuracy, over epsilon and against attacks
 lists_page         the page of `tacit evaluate`
 runner             runs independent tasks of an experiment in processes
+verdict            `Verdict`: the first sentences of a page, which say what a result means
 page               a self-contained page; `lines`, `plots` and `figures` draw on it
 any_design         `fit` and `evaluate` for designs without commands of their own
 options            help texts that commands share
@@ -21,8 +22,8 @@ options            help texts that commands share
 from tacit.evaluation.intervals import Interval, auc_interval, mean_interval
 from tacit.evaluation.manifest import describe_run, manifest
 from tacit.evaluation.options import LEAST_SEEDS, OUT, REPORT, SEED, WORKERS
-from tacit.evaluation.page import Verdict
 from tacit.evaluation.result import Result, Table, group_by
+from tacit.evaluation.verdict import Verdict
 
 __all__ = [
     "LEAST_SEEDS",

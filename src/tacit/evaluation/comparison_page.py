@@ -13,8 +13,9 @@ from tacit.evaluation.accuracy_figures import (
     assign_colours,
 )
 from tacit.evaluation.intervals import Interval
-from tacit.evaluation.page import Cell, Figure, Verdict
+from tacit.evaluation.page import Cell, Figure
 from tacit.evaluation.result import Table, group_by
+from tacit.evaluation.verdict import Verdict
 
 NDCG = "ndcg@10"
 """Metric of the figures and of the verdict."""

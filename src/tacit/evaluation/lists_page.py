@@ -12,8 +12,9 @@ from typing import Any
 from tacit.evaluation.accuracy_figures import MeasuredEntry, accuracy_over_epsilon
 from tacit.evaluation.intervals import Interval
 from tacit.evaluation.lists import POPULARITY, ListRow
-from tacit.evaluation.page import Page, Section, Verdict
+from tacit.evaluation.page import Page, Section
 from tacit.evaluation.result import Table
+from tacit.evaluation.verdict import Verdict
 
 UNIT = "a person's whole profile"
 """Unit of the epsilons, for the title of the plot's axis."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tacit.atomic_writes import check_writable, write_whole
 from tacit.evaluation.intervals import Interval
 from tacit.evaluation.result import Table
+from tacit.evaluation.verdict import Verdict
 
 MINUS = "\N{MINUS SIGN}"
 """Sign of negative numbers, in place of the hyphen."""
@@ -161,18 +162,6 @@ class Tile:
     """Colour of the bar, as `Cell.level`."""
     says: str = ""
     """Description of the bar in words, which is put before the note."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The first sentences of a page."""
-
-    state: str
-    """CSS class that gives the verdict its colour, such as "good", "worse" or "none"."""
-    headline: str
-    """Verdict in a few words."""
-    sentence: str
-    """One or more sentences that explain the verdict."""
 
 
 @dataclass(frozen=True)

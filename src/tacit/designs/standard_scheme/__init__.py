@@ -21,7 +21,8 @@ the first day, devices send one letter (an encoded release) in each calendar epo
 Added to the paper: several attributes and attributes with more than two values, quantile coupling,
 a differentially private disclosure.
 
-Code that runs on a device needs the standard library alone; the other names load on first use.
+Code that runs on a device needs the standard library alone. Names are imported on first use, so
+that commands that only list designs stay fast.
 """
 
 from __future__ import annotations
@@ -29,22 +30,28 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tacit.designs.standard_scheme.device import Device
-from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure, Rule
-from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import Release, Scores
-
 if TYPE_CHECKING:
+    from tacit.designs.standard_scheme.device import Device
+    from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure, Rule
+    from tacit.designs.standard_scheme.memory import State
+    from tacit.designs.standard_scheme.messages import Release, Scores
     from tacit.designs.standard_scheme.model import Exchange, StandardScheme
     from tacit.designs.standard_scheme.server import Profiles, Server
 
 _MODULE_OF = {
+    "Device": "device",
+    "Disclosure": "disclosure",
     "Exchange": "model",
     "Profiles": "server",
+    "RELEASES": "disclosure",
+    "Release": "messages",
+    "Rule": "disclosure",
+    "Scores": "messages",
     "Server": "server",
     "StandardScheme": "model",
+    "State": "memory",
 }
-"""Module of each name that loads on first use."""
+"""Module of each name, in this package."""
 
 __all__ = [
     "RELEASES",

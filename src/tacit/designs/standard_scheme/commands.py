@@ -157,7 +157,9 @@ def fit(settings: FitSettings, run: Run) -> Result:
     )
     shown: list[Table | str] = [summary]
     if attacks is not None:
-        attackers = experiment.plain_table(experiment.attackers_table(attacks))
+        from tacit.designs.standard_scheme.experiment.report import attackers_table, plain_table
+
+        attackers = plain_table(attackers_table(attacks))
         title = f"How well attackers guess {hidden} of these people:"
         shown += [title, data["figure"], attackers]
     return Result(data, shown, guarantee_command(settings.out))
