@@ -233,7 +233,7 @@ def test_a_negative_seed_is_wrong_usage(tacit, words):
 
 def test_names_of_releases_are_not_broken(folder, tacit, monkeypatch):
     """At 80 columns the names of releases and attacks stand in one piece."""
-    monkeypatch.setattr(terminal, "console", Console(width=80))
+    monkeypatch.setattr(terminal, "console", lambda: Console(width=80))
     release, attack = "scheme+selection+rounding", "logistic-regression"
     words = ("evaluate", "standard-scheme", folder / "r.csv", "--users", folder / "r-users.csv")
     code, shown, _ = tacit(*words, "--folds", 3, "--workers", 1, "--attack", attack)
