@@ -206,10 +206,44 @@ def test_implicit_answers_many_histories_as_each_alone(monkeypatch, ratings):
             lists = list(answers.rank_each(histories, 10))
             scores = list(answers.scores_each(histories))
             for number, history in enumerate(histories):
-                if history:  # without any, all items tie, and implicit breaks ties as it likes
-                    assert lists[number].tolist() == answers.rank(history, 10).tolist()
+                assert lists[number].tolist() == answers.rank(history, 10).tolist()
                 alone = answers.scores(history)
                 assert scores[number] == pytest.approx(alone, abs=1e-6, nan_ok=True)  # 32-bit
+
+
+@pytest.mark.parametrize("kept", [1, 30])
+def test_implicits_lists_are_in_the_order_of_their_histories(monkeypatch, ratings, kept):
+    """However many are sorted by length together."""
+    als = pytest.importorskip("implicit.als")
+    monkeypatch.setattr(adapters, "HISTORIES_AT_A_TIME", 3)
+    monkeypatch.setattr(adapters, "_LISTED_ITEMS_AT_A_TIME", 10 * kept)
+    histories = [ratings.history(user) for user in ratings.user_ids[:20].tolist()]
+    for number, history in enumerate(histories):
+        histories[number] = dict(list(history.items())[: 1 + 7 * number % 20])
+    with threadpool_limits(1, "blas"):  # it warns of more
+        answers = adapt(als.AlternatingLeastSquares(factors=8, num_threads=1)).fit(ratings)
+    lists = [listed.tolist() for listed in answers.rank_each(histories, 10)]
+    assert lists == [answers.rank(history, 10).tolist() for history in histories]
+
+
+def test_scores_of_a_replaced_recommend_are_its_own(ratings):
+    """In a subclass or in the object: factors then say nothing about what is answered."""
+    als = pytest.importorskip("implicit.cpu.als").AlternatingLeastSquares
+    history = ratings.history(ratings.user_ids[0])
+
+    def recommend(userid, user_items, N, **options):  # noqa: N803  as implicit names it
+        shape = (len(userid), N)
+        return np.broadcast_to(np.arange(N), shape), np.broadcast_to(np.float32(0.5), shape)
+
+    replaced_in_object = als(factors=8, num_threads=1)
+    replaced_in_object.recommend = recommend
+    subclass = type(
+        "Own", (als,), {"recommend": lambda self, *each, **more: recommend(*each, **more)}
+    )
+    for model in (replaced_in_object, subclass(factors=8, num_threads=1)):
+        with threadpool_limits(1, "blas"):
+            scores = adapt(model).fit(ratings).scores(history)
+        assert set(scores[np.isfinite(scores)]) == {0.5}
 
 
 def test_the_real_implicit_answers(ratings):

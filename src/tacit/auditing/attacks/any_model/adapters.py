@@ -22,7 +22,6 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,8 @@ from tacit.recommenders.base import History, ItemRecommender
 
 HISTORIES_AT_A_TIME = 100
 """Histories answered in one call; during the call memory holds each one's scores of all items."""
+_LISTED_ITEMS_AT_A_TIME = 2_000_000
+"""Items of the lists that are held in memory together, because they are sorted by length."""
 
 
 class Answers:
@@ -61,25 +62,33 @@ class Answers:
 
     def history_row(self, history: History) -> sparse.csr_matrix:
         """Return (1, items) CSR of the history's stars; unknown items are left out."""
-        stars = [(self.number[item], history[item]) for item in history if item in self.number]
-        return self._stack_rows([sorted(stars)])
+        numbers = sorted(self.number[item] for item in history if item in self.number)
+        stars = [history[self.ids[number]] for number in numbers]
+        return self._make_matrix(numbers, stars, [0, len(numbers)])
 
     def like_rows(self, histories: Sequence[History]) -> sparse.csr_matrix:
         """Return (histories, items) CSR with 1 for each like; unknown items are left out."""
-        rows = []
+        numbers: list[int] = []
+        ends = [0]
         for history in histories:
             liked = [item for item, stars in history.items() if stars >= self.liked_from]
-            numbers = sorted(self.number[item] for item in liked if item in self.number)
-            rows.append([(number, 1.0) for number in numbers])
-        return self._stack_rows(rows)
+            numbers += sorted(self.number[item] for item in liked if item in self.number)
+            ends.append(len(numbers))
+        return self._make_matrix(numbers, np.ones(len(numbers)), ends)
 
-    def _stack_rows(self, rows: Sequence[Sequence[tuple[int, float]]]) -> sparse.csr_matrix:
-        """Return (rows, items) CSR of rows of (item number, value), ascending by number."""
-        entries = list(chain.from_iterable(rows))
-        columns = np.array([number for number, _ in entries], dtype=np.int32)
-        values = np.array([value for _, value in entries], dtype=np.float64)
-        ends = np.cumsum([0, *map(len, rows)], dtype=np.int32)
-        return sparse.csr_matrix((values, columns, ends), shape=(len(rows), len(self.ids)))
+    def _make_matrix(
+        self, numbers: Sequence[int], values: Sequence[float] | Floats, ends: Sequence[int]
+    ) -> sparse.csr_matrix:
+        """Return (rows, items) CSR of values.
+
+        Args:
+            numbers: Item number of each value, ascending in each row.
+            values: The values, row by row.
+            ends: (rows + 1) end of each row among the values, after 0.
+        """
+        columns = np.array(numbers, dtype=np.int32)
+        content = (np.array(values, dtype=np.float64), columns, np.array(ends, dtype=np.int32))
+        return sparse.csr_matrix(content, shape=(len(ends) - 1, len(self.ids)))
 
     def to_unseen_item_numbers(self, items: Iterable[Any], history: History, n: int) -> Ints:
         """Return the numbers of the first n items that are known and not in the history.
@@ -530,44 +539,90 @@ class _Implicit(Answers):
         return next(self._scores_each([history]))
 
     def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
-        # A history's items are dropped from lists that are long enough to have n items left.
-        longest_history = max(map(len, histories), default=0)
-        answers = self._query(histories, n + longest_history)
-        for history, (items, _) in zip(histories, answers, strict=True):
-            yield self.keep_unseen_items(items, history, n)
+        together = max(HISTORIES_AT_A_TIME, _LISTED_ITEMS_AT_A_TIME // n)
+        for start in range(0, len(histories), together):
+            yield from self._rank_block(histories[start : start + together], n)
+
+    def _rank_block(self, histories: Sequence[History], n: int) -> list[Ints]:
+        """Return for each history at most n item numbers, best first.
+
+        A history's items are dropped from a list that is long enough to have n items left. So that
+        few lists are longer than they need to be, histories are asked for in the order of their
+        lengths. For a history without likes all items tie, and the order that implicit gives them
+        depends on the list's length: all items are asked for.
+        """
+        lengths = np.array([self._count_items_to_drop(history) for history in histories])
+        order = np.argsort(lengths, kind="stable")
+        lists = [np.array([], dtype=np.int64)] * len(histories)
+        for start in range(0, len(order), HISTORIES_AT_A_TIME):
+            places = order[start : start + HISTORIES_AT_A_TIME]
+            length = n + int(lengths[places[-1]])
+            likes = self.like_rows([histories[place] for place in places])
+            for place, (items, _) in zip(
+                places.tolist(), self._list_rows(likes, length), strict=True
+            ):
+                lists[place] = self.keep_unseen_items(items, histories[place], n)
+        return lists
+
+    def _count_items_to_drop(self, history: History) -> int:
+        """Count the items of a history; without likes, all items."""
+        has_likes = any(stars >= self.liked_from for stars in history.values())
+        return len(history) if has_likes else len(self.ids)
 
     def _scores_each(self, histories: Sequence[History]) -> Iterator[Floats | None]:
-        for items, scores in self._query(histories, len(self.ids)):
-            scores_of_items = np.full(len(self.ids), np.nan)
-            scores_of_items[items] = scores
-            yield scores_of_items
-
-    def _query(self, histories: Sequence[History], n: int) -> Iterator[tuple[Ints, Floats]]:
-        """Yield for each history the best n items without its likes, and their scores.
-
-        Likes are left out here, because implicit copies its matrix anew for each history to do so.
-        """
         for start in range(0, len(histories), HISTORIES_AT_A_TIME):
             likes = self.like_rows(histories[start : start + HISTORIES_AT_A_TIME])
-            # Item-based models of implicit accept `recalculate_user` and ignore it.
+            scores = self._score_rows(likes)
+            rows = np.repeat(np.arange(likes.shape[0]), np.diff(likes.indptr))
+            scores[rows, likes.indices] = np.nan  # as in lists, which leave likes out
+            yield from scores
+
+    def _score_rows(self, likes: sparse.csr_matrix) -> Floats:
+        """Return (rows, items) scores for accounts with these (rows, items) likes.
+
+        An item that implicit gives no score is NaN.
+        """
+        if self._is_scored_by_factors():
             with self._thread_pools.limit(limits=1, user_api="blas"):
-                items, scores = self.model.recommend(
-                    np.arange(likes.shape[0]),
-                    likes,
-                    N=min(n, len(self.ids)),
-                    filter_already_liked_items=False,
-                    recalculate_user=True,
-                )
-            is_candidate = np.ones(len(self.ids), dtype=bool)
-            for row, (row_items, row_scores) in enumerate(zip(items, scores, strict=True)):
-                liked = likes.indices[likes.indptr[row] : likes.indptr[row + 1]]
-                is_candidate[liked] = False
-                # implicit fills lists that are too short with -1, or with the least score.
-                is_listed = (row_items >= 0) & (row_scores > np.finfo(np.float32).min)
-                is_listed[is_listed] = is_candidate[row_items[is_listed]]
-                listed = np.asarray(row_items, np.int64)[is_listed]
-                yield listed, np.asarray(row_scores, np.float64)[is_listed]
-                is_candidate[liked] = True
+                user_factors = self.model.recalculate_user(np.arange(likes.shape[0]), likes)
+                return np.asarray(user_factors @ self.model.item_factors.T, dtype=np.float64)
+        scores = np.full(likes.shape, np.nan)
+        for row, (items, scores_of_items) in enumerate(self._list_rows(likes, len(self.ids))):
+            scores[row, items] = scores_of_items
+        return scores
+
+    def _is_scored_by_factors(self) -> bool:
+        """Say whether an item's score is its factors times those of the user, in memory.
+
+        That is so for implicit's own ALS. Scores of other models, and of a model whose code was
+        replaced in a subclass or in the object, are read from lists of all items; this takes
+        longer, because implicit sorts them.
+        """
+        functions = ("recommend", "recalculate_user")
+        is_replaced = any(name in vars(self.model) for name in functions)
+        is_own_class = type(self.model).__module__.startswith("implicit.")
+        has_both = all(hasattr(self.model, name) for name in functions)
+        factors = getattr(self.model, "item_factors", None)
+        return is_own_class and has_both and not is_replaced and isinstance(factors, np.ndarray)
+
+    def _list_rows(self, likes: sparse.csr_matrix, n: int) -> Iterator[tuple[Ints, Floats]]:
+        """Yield the best n items and their scores, for each account with these (rows, items) likes.
+
+        Likes are among them: to leave them out, implicit copies its matrix anew for each account.
+        """
+        # Item-based models of implicit accept `recalculate_user` and ignore it.
+        with self._thread_pools.limit(limits=1, user_api="blas"):
+            items, scores = self.model.recommend(
+                np.arange(likes.shape[0]),
+                likes,
+                N=min(n, len(self.ids)),
+                filter_already_liked_items=False,
+                recalculate_user=True,
+            )
+        # implicit fills lists that are too short with -1, or with the least score.
+        is_listed = (items >= 0) & (scores > np.finfo(np.float32).min)
+        for row_items, row_scores, is_row_listed in zip(items, scores, is_listed, strict=True):
+            yield row_items[is_row_listed], row_scores[is_row_listed]
 
 
 class _LensKit(Answers):
