@@ -1,4 +1,4 @@
-"""Help of commands is printed without the modules that compute."""
+"""Help is printed without modules that compute, and a model is used without those of others."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 import tacit
 from tacit.cli.app import COMMANDS, PARTS
 from tacit.design import design, names
 
-HEAVY = ("numpy", "scipy", "numba", "polars", "sklearn", "opendp", "fastapi", "altair")
+HEAVY = (
+    *("numpy", "scipy", "numba", "polars", "sklearn", "opendp", "fastapi", "altair"),
+    *("rich", "importlib.metadata", "tacit.evaluation.page"),  # milliseconds, but of every help
+)
 
 PRINT_HELP = """
 import contextlib, io, json, sys
@@ -56,22 +61,33 @@ def test_help_loads_nothing_that_computes():
     assert heavy_modules_of(listed) == {}
 
 
-SHOW_CARD = """
+USE_MODEL = """
 import contextlib, io, json, sys
 from tacit.cli.app import main
 with contextlib.redirect_stdout(io.StringIO()) as printed:
-    code = main(["guarantee", sys.argv[1], "--json"])
-assert '"guarantees"' in printed.getvalue()
-print(json.dumps([name for name in json.loads(sys.argv[2]) if name in sys.modules]))
+    code = main([sys.argv[1], sys.argv[2], "--json"])
+assert code == 0
+assert json.loads(printed.getvalue())[sys.argv[4]]
+print(json.dumps([name for name in json.loads(sys.argv[3]) if name in sys.modules]))
 """
 
 
-def test_a_model_s_card_needs_no_compiler_and_no_data_frames(tmp_path):
-    """`tacit guarantee MODEL` of private lists loads neither numba nor polars."""
+@pytest.mark.parametrize(
+    ("command", "key", "heavy"),
+    [
+        ("guarantee", "guarantees", ["numba", "polars", "sklearn", "opendp", "fastapi"]),
+        (
+            "recommend",
+            "items",
+            ["tacit.designs.standard_scheme.model", "scipy.stats", "sklearn", "opendp"],
+        ),
+    ],
+)
+def test_private_lists_are_used_without_what_they_do_not_need(tmp_path, command, key, heavy):
+    """A card needs no compiler and no data frames; a list needs no model of another design."""
     model = tmp_path / "m.tacit"
     generated = tacit.generate(users=60, items=20, ratings=600, seed=1)
     tacit.Private(epsilon=1.0).fit(generated).save(model)
-    heavy = json.dumps(["numba", "polars", "sklearn", "opendp", "fastapi"])
-    run = [sys.executable, "-c", SHOW_CARD, str(model), heavy]
+    run = [sys.executable, "-c", USE_MODEL, command, str(model), json.dumps(heavy), key]
     shown = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     assert json.loads(shown) == []

@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any, Literal
 
 import typer
@@ -132,6 +131,8 @@ def extras() -> Check:
 
     Extras are optional, so that the check never fails because of a missing package.
     """
+    from importlib import metadata
+
     complete = []
     incomplete = []
     for extra in metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []:
@@ -153,6 +154,8 @@ def _list_packages(*, extra: str | None) -> list[str]:
     Args:
         extra: Extra for which they are required; None: for tacit without extras.
     """
+    from importlib import metadata
+
     names = []
     for line in metadata.requires(DISTRIBUTION) or []:
         requirement, _, marker = line.partition(";")
@@ -168,6 +171,8 @@ def _list_packages(*, extra: str | None) -> list[str]:
 
 def version_of(name: str) -> str | None:
     """Look up the version of an installed package; None where it is missing."""
+    from importlib import metadata
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

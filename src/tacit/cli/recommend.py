@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+STANDARD_SCHEME = "tacit.designs.standard_scheme.model.StandardScheme"
+XMAP = "tacit.designs.xmap.model.XMap"
+# Classes of models with options of their own. Other models' commands do not import them.
 MOST_REASONS = 2
 """Most reasons of each kind, liked items and features, that are given for a recommendation."""
 
@@ -88,8 +91,6 @@ def recommend(
     obfuscated release, as a remote recommender would make it. With neither of them, it is computed
     here from the true stars and the model file, and nothing is sent anywhere.
     """
-    from tacit.designs.standard_scheme import StandardScheme
-    from tacit.designs.xmap.model import XMap
     from tacit.profile_sums.model import PrivateLists
     from tacit.recommenders import load_model
 
@@ -136,7 +137,8 @@ def recommend(
         columns: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
         return write_all_lists(fitted, all_, into or str(out), execution, columns, n)
     _refuse_useless_options(for_one_person, model, fitted)
-    list_model = fitted.sound_ if isinstance(fitted, XMap) else fitted
+    hides_attribute = _is_a(fitted, STANDARD_SCHEME)
+    list_model = fitted.sound_ if _is_a(fitted, XMAP) else fitted
     makes_private_lists = isinstance(list_model, PrivateLists)
     ratings, n_unknown = _read_history(
         history, fitted, item=item, rating=rating, delimiter=delimiter
@@ -180,8 +182,8 @@ def recommend(
         "release": None,
         "personal": True,
         **origin,
-        "hides": isinstance(fitted, StandardScheme),
-        "item_table": isinstance(fitted, StandardScheme) and fitted.item_table,
+        "hides": hides_attribute,
+        "item_table": hides_attribute and fitted.item_table,
         "useful": usefulness(fitted),
         "items": items,
     }
@@ -190,6 +192,17 @@ def recommend(
         [*_describe_list(result, trial_time, show_release=show_release)],
         _suggest_command(result, fitted, show_release),
     )
+
+
+def _is_a(model: Any, class_name: str) -> bool:
+    """Say whether a model is of a class or a subclass of it, without importing the class.
+
+    Args:
+        model: The model.
+        class_name: Name of the class after that of its module.
+    """
+    bases = type(model).__mro__
+    return any(f"{base.__module__}.{base.__qualname__}" == class_name for base in bases)
 
 
 def _describe_row(row: Recommendation, model: Any) -> dict[str, Any]:
@@ -237,19 +250,20 @@ def _refuse_useless_options(is_typed: Mapping[str, bool], model: Path, fitted: A
     Raises:
         ConfigError: Such an option was typed.
     """
-    from tacit.designs.standard_scheme import StandardScheme
-    from tacit.designs.xmap.model import XMap
     from tacit.profile_sums.model import PrivateLists
 
-    list_model = fitted.sound_ if isinstance(fitted, XMap) else fitted
-    weighs_by_time = isinstance(fitted, XMap) and fitted.weighs_by_time
-    if is_typed["--about"] and not isinstance(fitted, StandardScheme):
+    hides_attribute = _is_a(fitted, STANDARD_SCHEME)
+    is_across_domains = _is_a(fitted, XMAP)
+    list_model = fitted.sound_ if is_across_domains else fitted
+    weighs_by_time = is_across_domains and fitted.weighs_by_time
+    if is_typed["--about"] and not hides_attribute:
         _refuse_option("--about", model, "hides no attribute")
-    if is_typed["--at-device"] and not isinstance(list_model, StandardScheme | PrivateLists):
+    has_item_table = hides_attribute or isinstance(list_model, PrivateLists)
+    if is_typed["--at-device"] and not has_item_table:
         _refuse_option("--at-device", model, "has no item table")
     if is_typed["--cold"] and not isinstance(list_model, PrivateLists):
         _refuse_option("--cold", model, "scores no items by features")
-    if is_typed["--target"] and not isinstance(fitted, XMap):
+    if is_typed["--target"] and not is_across_domains:
         _refuse_option("--target", model, "has no target domains")
     if is_typed["--time"] and not weighs_by_time:
         _refuse_option("--time", model, "was not fitted with --alpha")
@@ -420,9 +434,7 @@ def _read_times(path: Path | None, model: Any, **columns: str | None) -> dict[st
     Raises:
         DataError: A time cannot be read.
     """
-    from tacit.designs.xmap.model import XMap
-
-    if path is None or not isinstance(model, XMap) or not model.weighs_by_time:
+    if path is None or not _is_a(model, XMAP) or not model.weighs_by_time:
         return {}
     from tacit.data.tabular import read_history_times
 
