@@ -128,7 +128,7 @@ class Recorder:
 
     def decision_function(self, features):
         """Stars of item 0 are the labels: the nearer to the best penalty, the less is mixed in."""
-        signal = features.toarray()
+        signal = sparse.csr_array(features).toarray()
         return signal[:, 0] - abs(np.log(self.inverse_penalty / self.best)) * signal[:, 1]
 
 
@@ -153,6 +153,19 @@ def test_a_quick_search_finds_the_best_penalty_in_four(monkeypatch, best):
     chosen, tried = search(monkeypatch, best, quick=False)
     assert chosen == best
     assert len(tried) == 30
+
+
+@pytest.mark.parametrize("name", ["logistic-regression", "svm"])
+def test_items_that_nobody_rated_change_nothing(name):
+    """They turn a table of all people's stars of all items into one with mostly empty cells."""
+    generator = np.random.default_rng(5)
+    labels = generator.integers(0, 2, 120)
+    stars = generator.uniform(1, 5, (120, 12)) + np.outer(labels, generator.normal(size=12))
+    all_filled = sparse.csr_array(stars)
+    mostly_empty = sparse.csr_array(np.pad(stars, ((0, 0), (0, 20))))
+    scores = [ATTACKS[name]().fit(each, labels).score(each) for each in (all_filled, mostly_empty)]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+    assert np.corrcoef(scores[0], labels)[0, 1] > 0.5
 
 
 def test_the_quick_panel_takes_shorter_ways():
