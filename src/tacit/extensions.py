@@ -30,7 +30,7 @@ ATTACKERS = "tacit.attackers"
 METRICS = "tacit.metrics"
 DATASETS = "tacit.datasets"
 
-_ENDINGS = (".dist-info", ".egg-info", "egg-info")
+_ENDINGS = (".dist-info", "egg-info")
 """Endings of the folders that describe installed packages."""
 
 

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+# Classes of models that have options of their own; the command for other models imports neither.
 STANDARD_SCHEME = "tacit.designs.standard_scheme.model.StandardScheme"
 XMAP = "tacit.designs.xmap.model.XMap"
-# Classes of models with options of their own. Other models' commands do not import them.
+
 MOST_REASONS = 2
 """Most reasons of each kind, liked items and features, that are given for a recommendation."""
 
