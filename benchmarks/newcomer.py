@@ -61,15 +61,15 @@ def main() -> int:
     else:
         for line, seconds in times.items():
             print(f"{seconds:7.1f} s  tacit {line}")
-        print(f"{sum(times.values()):7.1f} s  in all, {processor:.1f} s of a processor")
+        print(f"{sum(times.values()):7.1f} s  in all, {processor:.1f} s of processor time")
         for name, path in paths.items():
             print(f"{path['seconds']:7.1f} s  the {name}'s path of {path['commands']} commands")
-        print(f"{processor_of_paths:7.1f} s  of a processor for the paths")
+        print(f"{processor_of_paths:7.1f} s  of processor time for the paths")
     return 0
 
 
 def _processor_seconds() -> float:
-    """Return the seconds of a processor that all finished commands took."""
+    """Return the processor time, in seconds, of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

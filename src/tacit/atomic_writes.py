@@ -34,6 +34,7 @@ def write_whole(path: str | Path, content: bytes) -> None:
     """
     check_writable(path)
     target = Path(path)
+    # Not with `secrets`, whose import slows the help of every command.
     temporary = target.with_name(f".{target.name}.{os.urandom(8).hex()}")
     try:
         with temporary.open("xb") as file:

@@ -30,7 +30,7 @@ ATTACKERS = "tacit.attackers"
 METRICS = "tacit.metrics"
 DATASETS = "tacit.datasets"
 
-_ENDINGS = (".dist-info", "egg-info")
+_METADATA_FOLDER_ENDINGS = (".dist-info", "egg-info")
 """Endings of the folders that describe installed packages."""
 
 
@@ -58,14 +58,14 @@ def _may_be_registered(group: str) -> bool:
     if any(hasattr(finder, "find_distributions") for finder in other_finders):
         return True
     for place in map(Path, sys.path):
-        if place.is_file():  # an archive
+        if place.is_file():  # an archive, which is not searched here
             return True
         try:
-            found = list(place.iterdir())
+            entries = list(place.iterdir())
         except OSError:  # the standard library's reader also passes over such a place
             continue
-        for folder in found:
-            if not folder.name.lower().endswith(_ENDINGS):
+        for folder in entries:
+            if not folder.name.lower().endswith(_METADATA_FOLDER_ENDINGS):
                 continue
             try:
                 if group.encode() in (folder / "entry_points.txt").read_bytes():

@@ -55,7 +55,7 @@ def console() -> Console:
 
 
 @cache
-def error_console() -> Console:
+def _error_console() -> Console:
     """Return the console of standard error."""
     from rich.console import Console
 
@@ -158,7 +158,7 @@ def progress(
     if quiet:
         yield lambda _: None
         return
-    if not error_console().is_terminal:
+    if not _error_console().is_terminal:
         with ProgressLines(description, total) as lines:
             yield lines.advance
         return
@@ -171,7 +171,7 @@ def progress(
     )
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=error_console(), transient=True) as bar:
+    with Progress(*columns, TimeRemainingColumn(), console=_error_console(), transient=True) as bar:
         task = bar.add_task(description, total=total)
         yield lambda steps: bar.advance(task, steps)
 
@@ -296,7 +296,7 @@ def say_quietly(text: str) -> None:
 
 def note(text: str) -> None:
     """Print one sentence to standard error, dim, so that it differs from a command's answer."""
-    error_console().print(text, style="dim", soft_wrap=True, markup=False)
+    _error_console().print(text, style="dim", soft_wrap=True, markup=False)
 
 
 def print_error(message: str) -> None:
@@ -304,7 +304,7 @@ def print_error(message: str) -> None:
     from rich.text import Text
 
     paragraph = Text.assemble(("Error: ", "bold red"), message)
-    error_console().print(paragraph, soft_wrap=True)
+    _error_console().print(paragraph, soft_wrap=True)
 
 
 def _cell_text(entry: object) -> str:

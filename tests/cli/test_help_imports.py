@@ -64,11 +64,12 @@ def test_help_loads_nothing_that_computes():
 USE_MODEL = """
 import contextlib, io, json, sys
 from tacit.cli.app import main
+command, model, key, heavy = sys.argv[1:]
 with contextlib.redirect_stdout(io.StringIO()) as printed:
-    code = main([sys.argv[1], sys.argv[2], "--json"])
+    code = main([command, model, "--json"])
 assert code == 0
-assert json.loads(printed.getvalue())[sys.argv[4]]
-print(json.dumps([name for name in json.loads(sys.argv[3]) if name in sys.modules]))
+assert json.loads(printed.getvalue())[key]
+print(json.dumps([name for name in json.loads(heavy) if name in sys.modules]))
 """
 
 
@@ -88,6 +89,6 @@ def test_private_lists_are_used_without_what_they_do_not_need(tmp_path, command,
     model = tmp_path / "m.tacit"
     generated = tacit.generate(users=60, items=20, ratings=600, seed=1)
     tacit.Private(epsilon=1.0).fit(generated).save(model)
-    run = [sys.executable, "-c", USE_MODEL, command, str(model), json.dumps(heavy), key]
+    run = [sys.executable, "-c", USE_MODEL, command, str(model), key, json.dumps(heavy)]
     shown = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     assert json.loads(shown) == []

@@ -130,7 +130,7 @@ def test_progress_on_a_terminal(monkeypatch):
     for quiet in (False, True):
         screen = io.StringIO()
         wide = Console(file=screen, force_terminal=True, width=80)
-        monkeypatch.setattr(terminal, "error_console", lambda screen=wide: screen)
+        monkeypatch.setattr(terminal, "_error_console", lambda console=wide: console)
         with terminal.progress("Folds", 2, quiet=quiet) as advance:
             advance(2)
         assert ("Folds" in screen.getvalue(), "2/2" in screen.getvalue()) == (not quiet, not quiet)

@@ -65,7 +65,7 @@ class ReversedMeans(ItemMean):
 
 
 class ReversedFactors(MatrixFactorization):
-    """The same, of a recommender that scores many people at once."""
+    """A recommender that scores many people at once, with changed scores of one person."""
 
     def _score(self, history):
         return super()._score(history)[::-1]

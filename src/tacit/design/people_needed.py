@@ -52,6 +52,7 @@ def people_needed(design: str) -> PeopleNeeded:
 @cache
 def _read_file() -> dict[str, Any]:
     """Read the entries of all designs, by name."""
+    # Not with `importlib.resources`, whose import slows the help of some commands.
     content = pkgutil.get_data(__package__, "people_needed.toml")
     assert content is not None  # every loader of packages can read their files
     return tomllib.loads(content.decode("utf-8"))

@@ -213,7 +213,7 @@ def test_implicit_answers_many_histories_as_each_alone(monkeypatch, ratings):
 
 @pytest.mark.parametrize("kept", [1, 30])
 def test_implicits_lists_are_in_the_order_of_their_histories(monkeypatch, ratings, kept):
-    """However many are sorted by length together."""
+    """Lists keep the order of their histories, whatever the size of a block."""
     als = pytest.importorskip("implicit.als")
     monkeypatch.setattr(adapters, "HISTORIES_AT_A_TIME", 3)
     monkeypatch.setattr(adapters, "_LISTED_ITEMS_AT_A_TIME", 10 * kept)
@@ -227,7 +227,7 @@ def test_implicits_lists_are_in_the_order_of_their_histories(monkeypatch, rating
 
 
 def test_scores_of_a_replaced_recommend_are_its_own(ratings):
-    """In a subclass or in the object: factors then say nothing about what is answered."""
+    """If recommend was replaced, in a subclass or the object, scores are not of factors."""
     als = pytest.importorskip("implicit.cpu.als").AlternatingLeastSquares
     history = ratings.history(ratings.user_ids[0])
 

@@ -194,8 +194,9 @@ class _PenalisedClassifier(Learner):
         """Scale stars by the factor that brings the largest absolute training rating to 5.
 
         Returns:
-            (people, items) scaled stars. If most of them are there, as with predictions of all
-            items, they are an array, which takes about as much memory and is learned from faster.
+            (people, items) scaled stars; an array if more than half of the cells are filled, as
+            with predictions of all items, because learning from it is faster and it takes about as
+            much memory.
         """
         scaled = _with_short_indices(ratings, ratings.data / self._unit)
         n_people, n_items = scaled.shape

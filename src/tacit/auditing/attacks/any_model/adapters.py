@@ -36,7 +36,7 @@ from tacit.recommenders.base import History, ItemRecommender
 HISTORIES_AT_A_TIME = 100
 """Histories answered in one call; during the call memory holds each one's scores of all items."""
 _LISTED_ITEMS_AT_A_TIME = 2_000_000
-"""Items of the lists that are held in memory together, because they are sorted by length."""
+"""Most items in the lists of one block of histories, which is answered in the order of lengths."""
 
 
 class Answers:
@@ -430,11 +430,19 @@ def _can_list_many(model: Any) -> bool:
     That holds for tacit's own recommenders. It need not hold if a method was replaced by other
     code, in a subclass, in the class or in the object: `list_histories` may not use that code.
     """
-    if not isinstance(model, ItemRecommender):
-        return False
-    for name in ("recommend", "list_histories", "_score", "_score_rows"):
-        function = getattr(type(model), name)
-        if name in vars(model) or not function.__module__.startswith("tacit."):
+    names = ("recommend", "list_histories", "_score", "_score_rows")
+    return isinstance(model, ItemRecommender) and _has_own_methods(model, "tacit", names)
+
+
+def _has_own_methods(model: Any, package: str, names: Sequence[str]) -> bool:
+    """Say whether a model has these methods, and they are functions of a package.
+
+    They are not if one was replaced by other code, in a subclass, in the class or in the object.
+    """
+    for name in names:
+        function = getattr(type(model), name, None)
+        module = getattr(function, "__module__", None) or ""
+        if name in vars(model) or not module.startswith(f"{package}."):
             return False
     return True
 
@@ -539,9 +547,9 @@ class _Implicit(Answers):
         return next(self._scores_each([history]))
 
     def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
-        together = max(HISTORIES_AT_A_TIME, _LISTED_ITEMS_AT_A_TIME // n)
-        for start in range(0, len(histories), together):
-            yield from self._rank_block(histories[start : start + together], n)
+        block_size = max(HISTORIES_AT_A_TIME, _LISTED_ITEMS_AT_A_TIME // n)
+        for start in range(0, len(histories), block_size):
+            yield from self._rank_block(histories[start : start + block_size], n)
 
     def _rank_block(self, histories: Sequence[History], n: int) -> list[Ints]:
         """Return for each history at most n item numbers, best first.
@@ -574,7 +582,8 @@ class _Implicit(Answers):
             likes = self.like_rows(histories[start : start + HISTORIES_AT_A_TIME])
             scores = self._score_rows(likes)
             rows = np.repeat(np.arange(likes.shape[0]), np.diff(likes.indptr))
-            scores[rows, likes.indices] = np.nan  # as in lists, which leave likes out
+            # Likes get no score, as they are left out of lists.
+            scores[rows, likes.indices] = np.nan
             yield from scores
 
     def _score_rows(self, likes: sparse.csr_matrix) -> Floats:
@@ -598,12 +607,9 @@ class _Implicit(Answers):
         replaced in a subclass or in the object, are read from lists of all items; this takes
         longer, because implicit sorts them.
         """
-        functions = ("recommend", "recalculate_user")
-        is_replaced = any(name in vars(self.model) for name in functions)
-        is_own_class = type(self.model).__module__.startswith("implicit.")
-        has_both = all(hasattr(self.model, name) for name in functions)
+        names = ("recommend", "recalculate_user")
         factors = getattr(self.model, "item_factors", None)
-        return is_own_class and has_both and not is_replaced and isinstance(factors, np.ndarray)
+        return isinstance(factors, np.ndarray) and _has_own_methods(self.model, "implicit", names)
 
     def _list_rows(self, likes: sparse.csr_matrix, n: int) -> Iterator[tuple[Ints, Floats]]:
         """Yield the best n items and their scores, for each account with these (rows, items) likes.
