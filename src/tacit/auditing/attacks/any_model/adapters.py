@@ -547,7 +547,7 @@ class _Implicit(Answers):
         return next(self._scores_each([history]))
 
     def _rank_each(self, histories: Sequence[History], n: int) -> Iterator[Ints]:
-        block_size = max(HISTORIES_AT_A_TIME, _LISTED_ITEMS_AT_A_TIME // n)
+        block_size = max(HISTORIES_AT_A_TIME, _LISTED_ITEMS_AT_A_TIME // max(n, 1))
         for start in range(0, len(histories), block_size):
             yield from self._rank_block(histories[start : start + block_size], n)
 
