@@ -174,3 +174,11 @@ def test_a_finder_of_packages_is_asked(monkeypatch):
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
     assert list(extensions.entry_points(group=extensions.METRICS)) == []
     assert asked
+
+
+def test_a_place_that_cannot_be_looked_at_is_passed_over(monkeypatch, tmp_path):
+    """As by the standard library's reader; later places are still searched."""
+    _register(tmp_path, extensions.METRICS)
+    monkeypatch.undo()
+    monkeypatch.setattr(sys, "path", ["a" * 300, str(tmp_path), *sys.path])
+    assert "wide" in extensions.find_entry_points(extensions.METRICS)

@@ -58,9 +58,9 @@ def _may_be_registered(group: str) -> bool:
     if any(hasattr(finder, "find_distributions") for finder in other_finders):
         return True
     for place in map(Path, sys.path):
-        if place.is_file():  # an archive, which is not searched here
-            return True
         try:
+            if place.is_file():  # an archive, which is not searched here
+                return True
             entries = list(place.iterdir())
         except OSError:  # the standard library's reader also passes over such a place
             continue

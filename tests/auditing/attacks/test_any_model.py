@@ -226,6 +226,20 @@ def test_implicits_lists_are_in_the_order_of_their_histories(monkeypatch, rating
     assert lists == [answers.rank(history, 10).tolist() for history in histories]
 
 
+def test_implicits_lists_without_known_likes_depend_on_nobody_else(ratings):
+    """Of no likes, an unknown item, or one that nobody liked in training: all items tie."""
+    als = pytest.importorskip("implicit.als")
+    unliked = ratings.item_ids[-1]
+    of_others = ratings.where(ratings.likes & (ratings.items != ratings.n_items - 1))
+    with threadpool_limits(1, "blas"):  # it warns of more
+        answers = adapt(als.AlternatingLeastSquares(factors=8, num_threads=1)).fit(of_others)
+    companions = [ratings.history(user) for user in ratings.user_ids[:9].tolist()]
+    for history in ({}, {"unknown": 5.0}, {unliked: 5.0}):
+        together = list(answers.rank_each([*companions, history], 10))
+        assert together[-1].tolist() == answers.rank(history, 10).tolist()
+        assert all(listed.base is None for listed in together)
+
+
 def test_scores_of_a_replaced_recommend_are_its_own(ratings):
     """If recommend was replaced, in a subclass or the object, scores are not of factors."""
     als = pytest.importorskip("implicit.cpu.als").AlternatingLeastSquares

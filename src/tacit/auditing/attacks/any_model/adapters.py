@@ -530,6 +530,7 @@ class _Implicit(Answers):
             shape=stars.shape,
         )
         likes.eliminate_zeros()
+        self._liked_in_training = set(ratings.item_ids[np.unique(likes.indices)].tolist())
         # Found once: finding them takes as long as several answers.
         self._thread_pools = ThreadpoolController()
         with self._thread_pools.limit(limits=1, user_api="blas"):
@@ -556,8 +557,7 @@ class _Implicit(Answers):
 
         A history's items are dropped from a list that is long enough to have n items left. So that
         few lists are longer than they need to be, histories are asked for in the order of their
-        lengths. For a history without likes all items tie, and the order that implicit gives them
-        depends on the list's length: all items are asked for.
+        lengths.
         """
         lengths = np.array([self._count_items_to_drop(history) for history in histories])
         order = np.argsort(lengths, kind="stable")
@@ -569,13 +569,19 @@ class _Implicit(Answers):
             for place, (items, _) in zip(
                 places.tolist(), self._list_rows(likes, length), strict=True
             ):
-                lists[place] = self.keep_unseen_items(items, histories[place], n)
+                # Copied, since a part of an array keeps the whole array in memory.
+                lists[place] = self.keep_unseen_items(items, histories[place], n).copy()
         return lists
 
     def _count_items_to_drop(self, history: History) -> int:
-        """Count the items of a history; without likes, all items."""
-        has_likes = any(stars >= self.liked_from for stars in history.values())
-        return len(history) if has_likes else len(self.ids)
+        """Count the items by which a list is longer than it has to be: those of the history.
+
+        They are all items if the model learned nothing about any like of the history. All items
+        then tie, and the order that implicit gives them depends on the list's length.
+        """
+        liked = (item for item, stars in history.items() if stars >= self.liked_from)
+        is_known = any(item in self._liked_in_training for item in liked)
+        return len(history) if is_known else len(self.ids)
 
     def _scores_each(self, histories: Sequence[History]) -> Iterator[Floats | None]:
         for start in range(0, len(histories), HISTORIES_AT_A_TIME):
